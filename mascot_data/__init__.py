@@ -1,0 +1,1 @@
+"""Multi-persona dialogue datasets and annotation for MASCOT (arXiv 2601.14230)."""

@@ -1,0 +1,38 @@
+"""What a flag on a turn or a dialogue means. Nothing is dropped or mended without one of these or a drop reason."""
+
+FLAGS: dict[str, str] = {
+    # turns
+    "repeat": "The speaker says exactly the same text twice in a row; both utterances are kept in the turn.",
+    "number-only": "An utterance of the turn holds no letter, only digits, signs or emoji.",
+    "neighbour-persona": "Only neutral acts (greetings, small talk): the persona is that of the neighbouring agent turn.",
+    "unknown-act": "The corpus's act label is not in the table; the persona comes from the rule-based labeller.",
+    "leaked-separator": "The raw text holds a `NEW CONVERSATION` separator of the collection tool; cut from `text`.",
+    "acts-missing": "The corpus labels its acts, but not in this turn; the acts come from the rule-based labeller.",
+    "feedback-out-of-range": "A feedback score outside 1 to 5 in the raw file; null here.",
+    "unknown-speaker-in-query": "The query names a meeting role or person that does not speak in the meeting.",
+    # dialogues
+    "supporter-first": "The supporter speaks first.",
+    "one-utterance": "The raw conversation has a single utterance.",
+    "ends-with-agent": "The listener has the last word.",
+    "prompt-is-first-turn": "The first utterance is the situation text, word for word.",
+    "number-only-situation": "The situation holds no letter.",
+    "survey-missing": "At least one survey score is missing.",
+    "survey-out-of-range": "A survey score outside 1 to 5 in the raw file; null here.",
+    "task-talk": "Words about the task, the platform or the survey rather than the problem.",
+    "self-harm-words": "Words that can point to a risk of self-harm; treat with care.",
+    "situation-white-space": "The situation holds a line break or unusual white space in the raw file; normalised here.",
+    "problem-renamed": "The problem type is normalised; the original is in `extra`.",
+    "duplicate-situation": "Another conversation of the corpus has the same situation text.",
+    "situation-in-two-splits": "A conversation with the same situation text is in another split.",
+    "pair-in-two-splits": "The same two crowd workers (one HIT) are also in another split.",
+    "duplicate-annotations": "Another meeting has the same queries and answers over another transcript.",
+    "annotations-in-two-splits": "A meeting with the same queries and answers is in another split.",
+    "missing-utterance": "The utterance numbers of the raw file have a gap.",
+    "overlapping-segment": "The segment shares utterances with another segment of the meeting.",
+    "unordered-spans": "The spans of the segment or of an answer are not in order, or overlap each other.",
+    "span-repaired": "A span of the raw file is not numeric or runs past the end; cut to what exists.",
+    "span-lost": "A span of the raw file could not be used at all.",
+    "outside-segments": "The utterances are in no annotated topic segment.",
+    "whole-meeting": "Queries about the whole meeting, or about no segment, over the outline of the meeting.",
+    "labels-model": "Acts come from a published model's labels (EmpatheticIntents), not from people.",
+}
