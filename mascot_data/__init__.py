@@ -1,1 +1,12 @@
-"""Multi-persona dialogue datasets and annotation for MASCOT (arXiv 2601.14230)."""
+"""Multi-persona dialogue datasets and annotation for MASCOT (arXiv 2601.14230).
+
+The commands of ``mascot-data`` as functions: ``build`` makes dataset directories, ``validate`` checks one, ``show``
+shows a dialogue.
+"""
+
+from mascot_data.build import build
+from mascot_data.show import show
+from mascot_data.validate import validate
+from mascot_data.version import __version__
+
+__all__ = ["__version__", "build", "show", "validate"]

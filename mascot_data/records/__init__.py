@@ -1,5 +1,7 @@
 """The rows, one file a config; JSON Schema, Arrow schema and dataset features come from them."""
 
+from pydantic import BaseModel
+
 from mascot_data.records.dialogue import (
     SCHEMA_VERSION,
     Dialogue,
@@ -13,23 +15,35 @@ from mascot_data.records.dialogue import (
 )
 from mascot_data.records.flags import FLAGS
 from mascot_data.records.schema import arrow_schema, features_yaml, json_schema
+from mascot_data.records.views import Block, BlockTurn, DirectorTurn, Message, Rollout, SpeakerTurn
 
 __all__ = [
     "CONFIGS",
     "FLAGS",
     "SCHEMA_VERSION",
+    "Block",
+    "BlockTurn",
     "Dialogue",
     "Directive",
+    "DirectorTurn",
     "Evidence",
     "Extra",
+    "Message",
     "Outcome",
+    "Rollout",
     "Scenario",
     "Speaker",
+    "SpeakerTurn",
     "Turn",
     "arrow_schema",
     "features_yaml",
     "json_schema",
 ]
 
-CONFIGS = {"dialogues": Dialogue}
+CONFIGS: dict[str, type[BaseModel]] = {
+    "dialogues": Dialogue,
+    "speaker_turns": SpeakerTurn,
+    "director_turns": DirectorTurn,
+    "blocks": Block,
+}
 """Row model of every config, by the config's name."""

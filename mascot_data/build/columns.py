@@ -1,0 +1,35 @@
+"""Plain rows to Arrow tables, column by column; much quicker than a list of dictionaries when texts repeat."""
+
+from collections.abc import Iterable, Sequence
+from itertools import accumulate, chain
+from typing import Any
+
+import pyarrow as pa
+
+
+def to_table(rows: Sequence[tuple[Any, ...]], schema: pa.Schema) -> pa.Table:
+    """Make a table of rows given as tuples in the order of the schema; structs inside are tuples, too."""
+    columns = zip(*rows, strict=True) if rows else ([] for _ in schema)
+    return pa.Table.from_arrays(
+        [_array(list(values), field.type) for values, field in zip(columns, schema, strict=True)], schema=schema
+    )
+
+
+def _array(values: list[Any], kind: pa.DataType) -> pa.Array:
+    if pa.types.is_list(kind):
+        lists = [value or () for value in values]
+        offsets = pa.array(accumulate((len(value) for value in lists), initial=0), pa.int32())
+        inner = _array(list(chain.from_iterable(lists)), kind.value_type)
+        return pa.ListArray.from_arrays(offsets, inner, type=kind, mask=_absent(values))
+    if pa.types.is_struct(kind):
+        empty = (None,) * kind.num_fields
+        filled: Iterable[tuple[Any, ...]] = (empty if value is None else value for value in values)
+        parts = list(zip(*filled, strict=True)) or [()] * kind.num_fields
+        fields = list(kind)
+        arrays = [_array(list(part), field.type) for part, field in zip(parts, fields, strict=True)]
+        return pa.StructArray.from_arrays(arrays, fields=fields, mask=_absent(values))
+    return pa.array(values, kind)
+
+
+def _absent(values: Sequence[Any]) -> pa.Array:
+    return pa.array([value is None for value in values], pa.bool_())

@@ -1,0 +1,82 @@
+"""Fill the spool with recast conversations, and write it out: every config, split by split."""
+
+import hashlib
+import json
+import math
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+from mascot_data.build.account import Account
+from mascot_data.build.pipeline import Recast
+from mascot_data.build.spool import Spool
+from mascot_data.build.views import Views
+from mascot_data.build.writing import SplitWriter, Written, shard_count, tables
+from mascot_data.errors import AccountError
+from mascot_data.records import CONFIGS, Dialogue, arrow_schema
+from mascot_data.records.dialogue import SPLITS, Split
+
+DROPPED = "dropped.jsonl"
+
+
+def fill(spool: Spool, account: Account, root: Path, stream: Iterator[Recast]) -> None:
+    """Spool the rows, enter every conversation in the account, and write what was dropped to ``dropped.jsonl``."""
+    with (root / DROPPED).open("w", encoding="utf-8", newline="\n") as lost:
+        for item in stream:
+            account.settle(item)
+            for row, links in zip(item.rows, item.links, strict=True):
+                spool.add(item.where, item.split, row, item.owner, links)
+            for drop in item.dropped:
+                lost.write(json.dumps(drop._asdict(), ensure_ascii=False) + "\n")
+    account.check_sum()
+    spool.link()
+
+
+def write(spool: Spool, account: Account, root: Path, views: Views) -> tuple[list[Written], str]:
+    """Write the splits that have rows, with their views; returns the files and the digest over all dialogues."""
+    written: list[Written] = []
+    digest = hashlib.sha256()
+    for split in SPLITS:
+        rows, size = spool.size(split)
+        if rows:
+            digest.update(split.encode())
+            written += _write_split(spool, account, root, views, split, shard_count(size), rows, digest)
+    if sum(file.rows for file in written if file.config == "dialogues") != account.dialogues.total():
+        raise AccountError("fewer rows were written than built; this is a defect of the tool, please report it")
+    configs = list(CONFIGS)
+    return sorted(written, key=lambda file: configs.index(file.config)), digest.hexdigest()
+
+
+def _write_split(
+    spool: Spool,
+    account: Account,
+    root: Path,
+    views: Views,
+    split: Split,
+    shards: int,
+    rows: int,
+    digest: "hashlib._Hash",
+) -> list[Written]:
+    share = math.ceil(rows / shards)
+    done = 0
+    with ExitStack() as stack:
+        writers = {
+            config: stack.enter_context(SplitWriter(root, config, split, arrow_schema(model), shards))
+            for config, model in CONFIGS.items()
+        }
+        for table in tables(_hashed(spool.rows(split), digest), arrow_schema(Dialogue)):
+            if done >= share * (len(writers["dialogues"].written) + 1):
+                for writer in writers.values():
+                    writer.roll()
+            made = {"dialogues": table, **views.tables(table)}
+            for config, writer in writers.items():
+                writer.write(made[config])
+            done += table.num_rows
+            account.watch(split, made)
+    return [file for writer in writers.values() for file in writer.written]
+
+
+def _hashed(rows: Iterator[bytes], digest: "hashlib._Hash") -> Iterator[bytes]:
+    for row in rows:
+        digest.update(row)
+        yield row

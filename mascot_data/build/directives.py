@@ -1,0 +1,68 @@
+"""The Director's labels from the corpus: who spoke, what it did and about what, in which tone (MASCOT, phase 2).
+
+The agent is who really spoke. The action follows from the act and from what the turn's words refer to, the tone from
+persona and valence; both come from closed lists in ``tables/``.
+"""
+
+import string
+from collections.abc import Sequence
+from functools import cache
+
+from mascot_data.build.tables import table
+from mascot_data.records.dialogue import Directive, Origin, Valence
+
+_NO_PUNCTUATION = str.maketrans(string.punctuation.replace("'", "") + "\n’“”", " " * (len(string.punctuation) + 3))
+
+
+@cache
+def _focuses() -> tuple[tuple[str, frozenset[str]], ...]:
+    return tuple((name, frozenset(words.split())) for name, words in table("directives")["focuses"].items())
+
+
+def focus_of(text: str) -> str:
+    """Tell what a turn refers to: the first focus of the table with one of its words in the text."""
+    words = text.lower().translate(_NO_PUNCTUATION).split()
+    focuses = _focuses()
+    return next((name for name, cues in focuses if not cues.isdisjoint(words)), focuses[-1][0])
+
+
+@cache
+def action_of(corpus: str, act: str, focus: str) -> str:
+    """Compose the action for an act of a corpus and a focus."""
+    return f"{table('acts')[corpus]['actions'][act]} {focus}"
+
+
+@cache
+def tone_of(persona: str, valence: Valence | None) -> str:
+    """Give the tone for a persona and a valence; a persona without an entry has the default tone."""
+    tones: dict[str, str] = table("directives")["tones"].get(persona, {})
+    default: str = table("directives")["default_tone"]
+    return tones.get(valence or "neutral", default)
+
+
+@cache
+def actions(corpus: str) -> tuple[str, ...]:
+    """Return every legal action of a corpus, the closed list from which a Director chooses."""
+    if corpus == "qmsum":
+        return tuple(table("directives")["meeting"].values())
+    verbs = dict.fromkeys(table("acts")[corpus]["actions"].values())
+    return tuple(f"{verb} {focus}" for verb in verbs for focus, _ in _focuses())
+
+
+def tones(personas: Sequence[str]) -> tuple[str, ...]:
+    """Return every legal tone for the given personas."""
+    found = {tone_of(persona, valence): None for persona in personas for valence in ("positive", "negative", "neutral")}
+    return tuple(found)
+
+
+def directive(corpus: str, persona: str, act: str, text: str, valence: Valence | None, origin: Origin) -> Directive:
+    """Label an agent turn of a two-party corpus; ``act`` is a label of the corpus's table."""
+    action = action_of(corpus, act, focus_of(text))
+    return Directive(agent=persona, action=action, tone=tone_of(persona, valence), origin=origin)
+
+
+def meeting_directive(persona: str) -> Directive:
+    """Label the answer of a workplace persona to a query; the query decided the persona, by rule."""
+    meeting = table("directives")["meeting"]
+    action = meeting.get(persona, meeting["scribe"])
+    return Directive(agent=persona, action=action, tone=tone_of(persona, None), origin="rule")

@@ -1,0 +1,282 @@
+"""Recast a meeting of QMSum: one dialogue a topic segment, with its queries and their answers.
+
+The people of the meeting are participants. Each query about the segment is a user turn, its answer the turn of the
+workplace persona that fits the query. Utterances outside every segment form dialogues without a topic. Queries about the
+whole meeting, or about no segment, are asked over its outline, not over its up to 1,800 turns.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from itertools import groupby
+from typing import Any, NamedTuple
+
+from mascot_data.build.acts import label_query
+from mascot_data.build.directives import meeting_directive
+from mascot_data.build.recast import NO_OUTCOME, USER
+from mascot_data.build.speech import canonical_names, clean_speech, is_noise, role_of
+from mascot_data.build.turns import Dropped, Piece, repeats, source_fields
+from mascot_data.personas import Card
+from mascot_data.records.dialogue import (
+    SCHEMA_VERSION,
+    Dialogue,
+    Evidence,
+    Extra,
+    Scenario,
+    Speaker,
+    Turn,
+)
+from mascot_data.sources.conversation import Meeting, Query
+from mascot_data.sources.qmsum import domain_of
+
+_LETTERED_ROLE = re.compile(r"\b(?:PhD|Grad|Professor|Postdoc|Undergrad) [A-Z]\b")
+
+Spans = list[tuple[int, int]]
+
+
+class Room(NamedTuple):
+    """A meeting prepared for recasting: its kept utterances by number, and who is who."""
+
+    meeting: Meeting
+    pieces: Mapping[int, Piece]
+    roles: Mapping[str, str | None]
+    names: Mapping[str, str]
+
+
+def recast_meeting(
+    meeting: Meeting, roster: Mapping[str, Card], *, clean: bool = True
+) -> tuple[list[Dialogue], list[Dropped]]:
+    """Turn a meeting into dialogues; returns them and the utterances that are in none (blank, or noise only).
+
+    ``roster`` are the workplace cards by id. With ``clean=False`` the transcript's text stays as it is.
+    """
+    room, dropped = _prepare(meeting, clean)
+    segments = [read_spans(topic.spans, len(meeting.utterances)) for topic in meeting.topics]
+    covered = [set(_numbers(spans)) for spans, _ in segments]
+    homes = [home_of(query, covered, len(meeting.utterances)) for query in meeting.queries]
+    rows = []
+    for number, (spans, flags) in enumerate(segments):
+        others = set().union(*(covered[:number] + covered[number + 1 :]))
+        shared = {"overlapping-segment"} if covered[number] & others else set()
+        asked = [q for q, home in enumerate(homes) if home == number]
+        rows.append(_dialogue(room, roster, str(number), sorted(set(_numbers(spans))), asked, flags | shared, number))
+    outside = sorted(room.pieces.keys() - set().union(*covered))
+    for number, gap in enumerate(_stretches(outside, covered)):
+        rows.append(_dialogue(room, roster, f"outside-{number}", gap, [], {"outside-segments"}, None))
+    asked = [q for q, home in enumerate(homes) if home is None]
+    if asked:
+        rows.append(_dialogue(room, roster, "all", [], asked, {"whole-meeting"}, None))
+    return rows, dropped
+
+
+def _prepare(meeting: Meeting, clean: bool) -> tuple[Room, list[Dropped]]:
+    canonical = canonical_names({utterance.speaker for utterance in meeting.utterances})
+    spellings: dict[str, dict[str, int]] = {}
+    pieces: dict[int, Piece] = {}
+    dropped: list[Dropped] = []
+    repeated = repeats(meeting.utterances)
+    for number, utterance in enumerate(meeting.utterances):
+        name = canonical[utterance.speaker]
+        counts = spellings.setdefault(name, {})
+        counts[utterance.speaker] = counts.get(utterance.speaker, 0) + 1
+        text = clean_speech(utterance.text) if clean else utterance.text
+        if text and not text.isspace() and not (clean and is_noise(text)):
+            pieces[number] = Piece(number, name, text, utterance, ("repeat",) if number in repeated else ())
+        else:
+            reason = "noise-only" if utterance.text.strip() else "blank"
+            dropped.append(Dropped(meeting.name, number, utterance.speaker, utterance.text, reason))
+    roles = {name: role_of(found) for name, found in spellings.items()}
+    names = {name: max(found, key=lambda spelling: (found[spelling], spelling)) for name, found in spellings.items()}
+    return Room(meeting, pieces, roles, names), dropped
+
+
+def read_spans(spans: Sequence[Sequence[str]], size: int) -> tuple[Spans, set[str]]:
+    """Read raw spans (pairs of 0-based, inclusive numbers, as text); returns the usable ones and flags.
+
+    A bound past the end is cut to the last utterance; a span that is not numeric, or wholly past the end, is lost.
+    """
+    read: Spans = []
+    flags: set[str] = set()
+    for span in spans:
+        bounds = [int(bound) for bound in span if bound.strip().isdecimal()]
+        if len(bounds) < len(span) or min(bounds) >= size:
+            flags.add("span-lost")
+            continue
+        first, last = min(bounds), min(max(bounds), size - 1)
+        if [first, last] != bounds:
+            flags.add("span-repaired")
+        read.append((first, last))
+    if any(before[1] >= after[0] for before, after in zip(read, read[1:], strict=False)):
+        flags.add("unordered-spans")
+    return read, flags
+
+
+def _numbers(spans: Spans) -> Iterator[int]:
+    return (number for first, last in spans for number in range(first, last + 1))
+
+
+def home_of(query: Query, covered: Sequence[set[int]], size: int) -> int | None:
+    """Find the segment that shares most utterances with a query's evidence; None for a general or homeless query."""
+    if query.spans is None:
+        return None
+    evidence = set(_numbers(read_spans(query.spans, size)[0]))
+    shared = [len(evidence & segment) for segment in covered]
+    return shared.index(max(shared)) if any(shared) else None
+
+
+def _stretches(outside: Iterable[int], covered: Sequence[set[int]]) -> Iterator[list[int]]:
+    """Split the utterances outside every segment where a segment lies between them."""
+    inside = sorted(set().union(*covered))
+    before = iter(inside)
+    count, following = 0, next(before, None)
+    keyed = []
+    for number in outside:
+        while following is not None and following < number:
+            count, following = count + 1, next(before, None)
+        keyed.append((count, number))
+    for _, group in groupby(keyed, key=lambda item: item[0]):
+        yield [number for _, number in group]
+
+
+def _dialogue(
+    room: Room,
+    roster: Mapping[str, Card],
+    part: str,
+    numbers: Sequence[int],
+    queries: Sequence[int],
+    flags: set[str],
+    topic: int | None,
+) -> Dialogue:
+    meeting = room.meeting
+    turns = _spoken_turns(room, numbers)
+    for query in queries:
+        turns += _query_turns(room, roster, query, len(turns))
+    found = flags.union(*(turn.flags for turn in turns))
+    return Dialogue(
+        id=f"qmsum:{meeting.name}#{part}",
+        source="qmsum",
+        source_id=f"{meeting.name}#{part}",
+        domain="workplace",
+        subset=domain_of(meeting.name),
+        scenario=Scenario(
+            situation=_outline(room) if part == "all" else None,
+            emotion=None,
+            valence=None,
+            problem=None,
+            topic=None if topic is None else meeting.topics[topic].topic,
+            query=meeting.queries[queries[0]].query if queries else None,
+        ),
+        speakers=_speakers(room, turns, roster),
+        turns=turns,
+        outcome=NO_OUTCOME,
+        extra=_raw_spans(meeting, topic, queries, found),
+        flags=sorted(found),
+        license="mit",
+        schema_version=SCHEMA_VERSION,
+    )
+
+
+def _raw_spans(meeting: Meeting, topic: int | None, queries: Sequence[int], flags: Set[str]) -> list[Extra]:
+    """Keep the raw spans, word for word, where they could not be used as they are."""
+    if not flags & {"span-lost", "span-repaired", "unordered-spans"}:
+        return []
+    spans = {f"query.{query}.relevant_text_span": meeting.queries[query].spans or [] for query in queries}
+    if topic is not None:
+        spans["topic.relevant_text_span"] = meeting.topics[topic].spans
+    return [Extra(name=name, value=json.dumps(value)) for name, value in sorted(spans.items()) if value]
+
+
+def _spoken_turns(room: Room, numbers: Sequence[int]) -> list[Turn]:
+    order = {number: place for place, number in enumerate(room.pieces)}
+    runs: list[list[Piece]] = []
+    for number in numbers:
+        piece = room.pieces.get(number)
+        if piece is None:
+            continue
+        last = runs[-1][-1] if runs else None
+        if last and last.voice == piece.voice and order[number] == order[last.number] + 1:
+            runs[-1].append(piece)
+        else:
+            runs.append([piece])
+    return [
+        Turn(
+            index=index,
+            speaker=run[0].voice,
+            kind="participant",
+            persona=None,
+            acts=[],
+            acts_origin=None,
+            source_query=None,
+            evidence=[],
+            directive=None,
+            feedback=None,
+            flags=sorted({flag for piece in run for flag in piece.flags}),
+            **source_fields(run, room.names[run[0].voice], " "),
+        )
+        for index, run in enumerate(runs)
+    ]
+
+
+def _query_turns(room: Room, roster: Mapping[str, Card], number: int, index: int) -> list[Turn]:
+    query = room.meeting.queries[number]
+    persona = label_query(query.query)
+    persona = persona if persona in roster else next(iter(roster))
+    spans, flags = read_spans(query.spans or [], len(room.meeting.utterances))
+    absent = set(_LETTERED_ROLE.findall(query.query)) - {utterance.speaker for utterance in room.meeting.utterances}
+    asked = Turn(
+        index=index,
+        speaker=USER,
+        kind="user",
+        persona=None,
+        text=query.query,
+        evidence=[],
+        directive=None,
+        flags=["unknown-speaker-in-query"] if absent else [],
+        **_of_query(number),
+    )
+    answered = Turn(
+        index=index + 1,
+        speaker=persona,
+        kind="agent",
+        persona=persona,
+        text=query.answer,
+        evidence=[Evidence(first=first, last=last) for first, last in spans],
+        directive=meeting_directive(persona),
+        flags=sorted(flags),
+        **_of_query(number),
+    )
+    return [asked, answered]
+
+
+def _of_query(number: int) -> dict[str, Any]:
+    """Give the fields that a query and its answer share: they have no raw utterance but their query's number."""
+    none: dict[str, Any] = {
+        "acts": [],
+        "acts_origin": None,
+        "source_turns": [],
+        "source_texts": [],
+        "source_speakers": [],
+    }
+    return none | {"source_query": number, "feedback": None}
+
+
+def _outline(room: Room) -> str:
+    meeting = room.meeting
+    names = ", ".join(dict.fromkeys(piece.voice for piece in room.pieces.values()))
+    topics = "\n".join(f"{number}. {topic.topic.strip()}" for number, topic in enumerate(meeting.topics, start=1))
+    return f"A meeting of: {names}.\nWhat it was about:\n{topics}"
+
+
+def _speakers(room: Room, turns: Sequence[Turn], roster: Mapping[str, Card]) -> list[Speaker]:
+    speakers: dict[str, Speaker] = {}
+    for turn in turns:
+        if turn.speaker not in speakers:
+            role = roster[turn.persona].role if turn.persona else room.roles.get(turn.speaker, "asks about the meeting")
+            speakers[turn.speaker] = Speaker(
+                id=turn.speaker,
+                kind=turn.kind,
+                persona=turn.persona,
+                role=role,
+                name=room.names.get(turn.speaker, turn.speaker),
+            )
+    return list(speakers.values())

@@ -1,0 +1,105 @@
+"""Rows on their way to disk: kept in a scratch SQLite file, so that any order of input gives one order of output.
+
+Memory stays the same however many rows there are, a source id that occurs twice is found, and so is what links rows to
+each other (the same situation, the same pair of workers) across splits.
+"""
+
+import json
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+
+from mascot_data.errors import InputError
+from mascot_data.records.dialogue import SPLITS, Dialogue, Split
+from mascot_data.sources.conversation import natural
+
+Link = tuple[str, str]
+"""Kind and key of what a row shares with others."""
+
+LINK_FLAGS: dict[str, tuple[str | None, str]] = {
+    "pair": (None, "pair-in-two-splits"),
+    "situation": ("duplicate-situation", "situation-in-two-splits"),
+    "annotations": ("duplicate-annotations", "annotations-in-two-splits"),
+}
+"""Kind of link to the flags that rows get: when two owners share a key, and when rows of two splits do."""
+
+_TABLES = """
+CREATE TABLE rows (number INTEGER PRIMARY KEY, split INTEGER, place TEXT, id TEXT UNIQUE, body BLOB);
+CREATE TABLE links (row INTEGER, split INTEGER, owner TEXT, kind TEXT, key TEXT);
+"""
+_MARKS = """
+CREATE INDEX by_place ON rows (split, place);
+CREATE INDEX by_link ON links (kind, key, owner, split, row);
+CREATE TABLE shared AS
+    SELECT kind, key, COUNT(DISTINCT split) AS splits FROM links
+    GROUP BY kind, key HAVING COUNT(DISTINCT owner) > 1 AND (kind <> 'pair' OR splits > 1);
+CREATE TABLE marks AS
+    SELECT DISTINCT row, kind, splits FROM shared CROSS JOIN links USING (kind, key);
+CREATE INDEX by_row ON marks (row);
+"""
+_IN_ORDER = """
+SELECT body, (SELECT GROUP_CONCAT(kind || ':' || splits) FROM marks WHERE row = rows.number)
+FROM rows WHERE split = ? ORDER BY split, place
+"""
+
+
+class Spool:
+    """A scratch store of rows; ``add`` them all, ``link`` them, then read ``rows`` split by split in their order."""
+
+    def __init__(self, file: Path) -> None:
+        self._database = sqlite3.connect(file, isolation_level=None)
+        for pragma in ("journal_mode = OFF", "synchronous = OFF", "cache_size = -16384", "temp_store = FILE"):
+            self._database.execute(f"PRAGMA {pragma}")
+        self._database.executescript(_TABLES)
+        self._database.execute("BEGIN")
+
+    def add(self, where: str, split: Split, row: Dialogue, owner: str, links: list[Link]) -> None:
+        """Store a row of a split; ``links`` are pairs of kind and key, ``owner`` is whom a link belongs to.
+
+        Raises:
+            InputError: a row of this id is there already.
+        """
+        number = SPLITS.index(split)
+        values = (number, natural(row.source_id), row.id, row.model_dump_json().encode())
+        try:
+            cursor = self._database.execute("INSERT INTO rows (split, place, id, body) VALUES (?, ?, ?, ?)", values)
+        except sqlite3.IntegrityError as error:
+            raise InputError(
+                where, f"conversation {row.source_id} occurs twice in the input; remove one copy"
+            ) from error
+        if links:
+            self._database.executemany(
+                "INSERT INTO links VALUES (?, ?, ?, ?, ?)",
+                [(cursor.lastrowid, number, owner, kind, key) for kind, key in links],
+            )
+
+    def link(self) -> None:
+        """Work out the flags that follow from links; to be called once, after the last ``add``."""
+        self._database.execute("COMMIT")
+        self._database.executescript(_MARKS)
+
+    def size(self, split: Split) -> tuple[int, int]:
+        """Return the number of rows of a split and of their bytes as JSON."""
+        query = "SELECT COUNT(*), COALESCE(SUM(LENGTH(body)), 0) FROM rows WHERE split = ?"
+        count, size = self._database.execute(query, (SPLITS.index(split),)).fetchone()
+        return count, size
+
+    def rows(self, split: Split) -> Iterator[bytes]:
+        """Yield the rows of a split as JSON, ordered by their source ids, with the flags of their links."""
+        for body, marks in self._database.execute(_IN_ORDER, (SPLITS.index(split),)):
+            yield _flagged(body, marks) if marks else body
+
+    def close(self) -> None:
+        """Release the file."""
+        self._database.close()
+
+
+def _flagged(body: bytes, marks: str) -> bytes:
+    row = json.loads(body)
+    flags = set(row["flags"])
+    for mark in marks.split(","):
+        kind, splits = mark.split(":")
+        shared, across = LINK_FLAGS[kind]
+        flags.update(flag for flag in (shared, across if int(splits) > 1 else None) if flag)
+    row["flags"] = sorted(flags)
+    return json.dumps(row, ensure_ascii=False, separators=(",", ":")).encode()

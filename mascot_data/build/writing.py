@@ -1,0 +1,117 @@
+"""Write rows as Parquet: explicit schema, zstd, row groups, page index, content-defined chunks; same rows, same bytes."""
+
+import hashlib
+import io
+import math
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from itertools import islice
+from pathlib import Path
+from typing import NamedTuple, Self
+
+import pyarrow as pa
+import pyarrow.json
+import pyarrow.parquet as pq
+
+from mascot_data.records.dialogue import Split
+
+ROWS_PER_GROUP = 1000
+MAX_ROWS_PER_GROUP = 5000
+SHARD_BYTES = 2**30
+"""JSON bytes of rows that go into one file; Parquet is about a tenth of it."""
+
+
+class Written(NamedTuple):
+    """A Parquet file as it was written; ``bytes`` is the size of its rows in Arrow."""
+
+    config: str
+    split: Split
+    path: str
+    rows: int
+    bytes: int
+    sha256: str
+
+
+def tables(rows: Iterable[bytes], schema: pa.Schema) -> Iterator[pa.Table]:
+    """Parse rows, given as JSON, into tables of at most 1,000 rows with exactly this schema."""
+    iterator = iter(rows)
+    while batch := list(islice(iterator, ROWS_PER_GROUP)):
+        data = b"\n".join(batch)
+        yield pyarrow.json.read_json(
+            io.BytesIO(data),
+            read_options=pyarrow.json.ReadOptions(use_threads=False, block_size=len(data) + 1),
+            parse_options=pyarrow.json.ParseOptions(explicit_schema=schema, unexpected_field_behavior="error"),
+        )
+
+
+def shard_count(json_bytes: int) -> int:
+    """Number of files for a split whose rows are this large as JSON."""
+    return max(1, math.ceil(json_bytes / SHARD_BYTES))
+
+
+class SplitWriter:
+    """Writes the tables of one split of one config to its files; use as a context manager.
+
+    Each table is a row group (or several); ``roll`` goes on to the next of the split's ``shards`` files.
+    """
+
+    def __init__(self, root: Path, config: str, split: Split, schema: pa.Schema, shards: int = 1) -> None:
+        self._root, self._config, self._split, self._schema = root, config, split, schema
+        self._names = [f"data/{config}/{split}-{i:05d}-of-{shards:05d}.parquet" for i in range(shards)]
+        self._writer: pq.ParquetWriter | None = None
+        self._rows = self._bytes = 0
+        self.written: list[Written] = []
+
+    def __enter__(self) -> Self:
+        (self._root / self._names[0]).parent.mkdir(parents=True, exist_ok=True)
+        self._open()
+        return self
+
+    def write(self, table: pa.Table) -> None:
+        """Append a table."""
+        assert self._writer is not None
+        self._writer.write_table(table, row_group_size=MAX_ROWS_PER_GROUP)
+        self._rows += table.num_rows
+        self._bytes += table.nbytes
+
+    def roll(self) -> None:
+        """Close the file and begin the next one."""
+        self._close()
+        self._open()
+
+    def _open(self) -> None:
+        self._writer = pq.ParquetWriter(
+            self._root / self._names[len(self.written)],
+            self._schema,
+            compression="zstd",
+            compression_level=3,
+            write_page_index=True,
+            use_content_defined_chunking=True,
+        )
+
+    def _close(self) -> None:
+        assert self._writer is not None
+        self._writer.close()
+        name = self._names[len(self.written)]
+        self.written.append(
+            Written(self._config, self._split, name, self._rows, self._bytes, sha256_of(self._root / name))
+        )
+        self._writer, self._rows, self._bytes = None, 0, 0
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind is None:
+            self._close()
+        elif self._writer is not None:
+            with suppress(OSError):  # the disk may be full; the first error is the one to tell
+                self._writer.close()
+
+
+def config_digest(sha256s: Iterable[str]) -> str:
+    """Return one digest for the files of a config, which changes whenever one of them does."""
+    return hashlib.sha256("".join(sha256s).encode()).hexdigest()[:32]
+
+
+def sha256_of(path: Path) -> str:
+    """Digest of a file, as hex."""
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()

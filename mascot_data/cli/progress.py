@@ -1,0 +1,68 @@
+"""Progress of a long command: a bar with counts, rate and time left on a terminal, plain lines in a log."""
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+
+LOG_SECONDS = 10.0
+_EVERY = 64
+
+Report = Callable[[str, int, int | None], None]
+"""Called with what is done, how many are done, and how many there are (None when unknown)."""
+
+
+@contextmanager
+def shown_progress(*, quiet: bool = False) -> Iterator[Report | None]:
+    """Yield a function that shows progress on standard error; None when ``quiet``."""
+    if quiet:
+        yield None
+    elif sys.stderr.isatty():
+        with _bar() as bar:
+            yield _on_bar(bar)
+    else:
+        yield _in_lines()
+
+
+def _bar() -> Progress:
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[rate]}"),
+        TimeRemainingColumn(),
+    )
+    return Progress(*columns, console=Console(stderr=True), transient=True)
+
+
+def _on_bar(bar: Progress) -> Report:
+    tasks: dict[str, tuple[TaskID, float]] = {}
+
+    def report(name: str, done: int, total: int | None) -> None:
+        if name not in tasks:
+            tasks[name] = bar.add_task(name, total=total, rate=""), time.monotonic()
+        if done % _EVERY == 0 or done == total:
+            task, start = tasks[name]
+            seconds = max(time.monotonic() - start, 1e-6)
+            bar.update(task, completed=done, rate=f"{done / seconds:,.0f}/s")
+
+    return report
+
+
+def _in_lines() -> Report:
+    start = last = time.monotonic()
+
+    def report(name: str, done: int, total: int | None) -> None:
+        nonlocal last
+        if done % _EVERY and done != total:
+            return
+        now = time.monotonic()
+        if now - last >= LOG_SECONDS or done == total:
+            last = now
+            of = f" of {total:,}" if total else ""
+            print(f"{name}: {done:,}{of}, {done / max(now - start, 1e-6):,.0f}/s", file=sys.stderr, flush=True)
+
+    return report

@@ -1,0 +1,185 @@
+"""Read Empathetic Dialogues (Rashkin et al., ACL 2019), with or without the EmpatheticIntents labels.
+
+The release is no CSV in the usual sense: no field is quoted, commas inside a field are written ``_comma_``, and double
+quotes are ordinary characters. A CSV parser therefore swallows lines at an unbalanced quote; splitting each line at its
+commas does not. The release's valid and test files have a ninth column with 100 retrieval candidates a row, which is no
+part of the conversation and is left out.
+"""
+
+import csv
+from collections.abc import Iterator
+from pathlib import PurePosixPath
+
+from mascot_data.errors import InputError
+from mascot_data.records.dialogue import Split
+from mascot_data.sources.conversation import SPLIT_NAMES, Conversation, Utterance, natural
+from mascot_data.sources.files import SourceFile, looks_like_html, read_lines
+
+COLUMNS = ("conv_id", "utterance_idx", "context", "prompt", "speaker_idx", "utterance", "selfeval", "tags")
+_REQUIRED = COLUMNS[:6]
+
+Row = list[str]
+Intents = dict[str, list[tuple[str, str]]]
+"""Conversation id to the label and the text of each utterance."""
+
+
+def select(files: list[SourceFile]) -> list[SourceFile]:
+    """Choose the split files; folders of intents beside them are not the corpus."""
+    named = [file for file in files if file.stem in SPLIT_NAMES and file.base.endswith(".csv")]
+    found: dict[Split, SourceFile] = {}
+    for file in sorted(named, key=lambda file: len(PurePosixPath(file.name).parts)):
+        found.setdefault(SPLIT_NAMES[file.stem], file)
+    return list(found.values()) or (files if len(files) == 1 else [])
+
+
+def read(files: list[SourceFile], intents: Intents | None = None) -> Iterator[Conversation]:
+    """Yield the conversations of the selected files in file order, whatever the order of their rows.
+
+    Raises:
+        InputError: a header, row or label that cannot be right; names the file and line.
+    """
+    for file in files:
+        split = SPLIT_NAMES.get(file.stem, "train")
+        rows = _rows(file)
+        if not _in_order(file):
+            rows = iter(sorted(rows, key=lambda item: (natural(item[1][0]), int(item[1][1]))))
+        for group in _groups(rows):
+            yield _conversation(file, split, group, intents)
+
+
+def _rows(file: SourceFile) -> Iterator[tuple[int, Row]]:
+    lines = read_lines(file)
+    width = len(_header(file, next(lines, None)))
+    for number, line in lines:
+        row = line.split(",")
+        if len(row) == width or len(row) == width + 1:
+            yield number, row
+        elif line:
+            raise InputError(
+                f"{file.name} line {number}",
+                f"has {len(row)} fields where the header has {width}; in this corpus commas inside a field are written "
+                "_comma_ and nothing is quoted, so take the file of the original release",
+            )
+
+
+def _header(file: SourceFile, first: tuple[int, str] | None) -> Row:
+    if first is None:
+        raise InputError(file.name, "is empty; fetch the file again")
+    header = first[1].split(",")
+    if tuple(header[:6]) == _REQUIRED:
+        return header[:8]
+    if looks_like_html(first[1]):
+        raise InputError(f"{file.name} line 1", "is a web page, not CSV; fetch the file itself, not its page")
+    missing = [name for name in _REQUIRED if name not in header]
+    wrong = f"column {missing[0]!r} is missing" if missing else "the columns are in another order"
+    raise InputError(f"{file.name} line 1", f"{wrong}; the header must begin with {','.join(_REQUIRED)}")
+
+
+def _in_order(file: SourceFile) -> bool:
+    """Tell whether each conversation's rows stand together and count upwards, so that the file can be streamed."""
+    previous, index, seen = "", 0, set()
+    lines = read_lines(file)
+    next(lines, None)
+    for number, line in lines:
+        conv_id, _, rest = line.partition(",")
+        position = rest.partition(",")[0]
+        if not position.isdecimal() and line:
+            raise InputError(f"{file.name} line {number}", f"utterance_idx {position[:40]!r} is not a number")
+        if conv_id != previous:
+            if hash(conv_id) in seen:
+                return False
+            seen.add(hash(conv_id))
+            previous, index = conv_id, 0
+        if line and int(position) <= index:
+            return False
+        index = int(position or 0)
+    return True
+
+
+def _groups(rows: Iterator[tuple[int, Row]]) -> Iterator[list[tuple[int, Row]]]:
+    group: list[tuple[int, Row]] = []
+    for item in rows:
+        if group and group[-1][1][0] != item[1][0]:
+            yield group
+            group = []
+        group.append(item)
+    if group:
+        yield group
+
+
+def _conversation(
+    file: SourceFile, split: Split, group: list[tuple[int, Row]], intents: Intents | None
+) -> Conversation:
+    number, first = group[0]
+    where = f"{file.name} line {number}"
+    conv_id = first[0]
+    labels = _labels(where, conv_id, group, intents)
+    numbers = [int(row[1]) for _, row in group]
+    fields = {"workers": " ".join(dict.fromkeys(row[4] for _, row in group))}
+    for column, name in enumerate(COLUMNS[6:], start=6):
+        if values := list(dict.fromkeys(row[column] for _, row in group if row[column : column + 1] and row[column])):
+            fields[name] = " ".join(decode(value) for value in values)
+    flags = [] if numbers == list(range(1, len(numbers) + 1)) else ["missing-utterance"]
+    if len(set(numbers)) < len(numbers):
+        raise InputError(where, f"conversation {conv_id} has utterance {numbers[0]} twice; the file holds it twice")
+    if intents is not None and labels is None:
+        flags.append("acts-missing")
+    return Conversation(
+        where=where,
+        source_id=conv_id,
+        split=split,
+        subset="",
+        situation=decode(first[3]),
+        emotion=first[2],
+        utterances=[
+            Utterance(row[4], decode(row[5]), labels[i] if labels else None) for i, (_, row) in enumerate(group)
+        ],
+        agents=frozenset(row[4] for _, row in group if row[4] != first[4]),
+        fields=fields,
+        flags=flags,
+        links=[("pair", conv_id.partition("_")[0])],
+    )
+
+
+def decode(field: str) -> str:
+    """Undo the file's escape of commas."""
+    return field.replace("_comma_", ",") if "_comma_" in field else field
+
+
+def _labels(where: str, conv_id: str, group: list[tuple[int, Row]], intents: Intents | None) -> list[str] | None:
+    labelled = (intents or {}).get(conv_id)
+    if labelled is None:
+        return None
+    same = len(labelled) == len(group) and all(
+        _words(text) == _words(decode(row[5])) for (_, text), (_, row) in zip(labelled, group, strict=True)
+    )
+    if not same:
+        raise InputError(where, f"the intents of {conv_id} are about other words; --intents is not of this corpus")
+    return [label for label, _ in labelled]
+
+
+def _words(text: str) -> str:
+    return "".join(text.split())
+
+
+def read_intents(files: list[SourceFile]) -> Intents:
+    """Read the EmpatheticIntents files: ordinary CSV, one an emotion; its nine duplicates, marked `` (1)``, are left out.
+
+    Raises:
+        InputError: no file, a missing column, or a row without its fields; names the file and line.
+    """
+    found: Intents = {}
+    for file in files:
+        if not file.base.endswith(".csv"):
+            continue
+        reader = csv.reader(line + "\n" for _, line in read_lines(file))
+        if next(reader, None) != ["Dialog_ID", "Type", "Actor", "Text", "Label"]:
+            raise InputError(f"{file.name} line 1", "the header must be Dialog_ID,Type,Actor,Text,Label")
+        for row in reader:
+            if len(row) != 5:
+                raise InputError(f"{file.name} line {reader.line_num}", f"has {len(row)} fields instead of 5")
+            if row[1] == "utterance" and not row[0].endswith(" (1)"):
+                found.setdefault(row[0], []).append((row[4], row[3]))
+    if not found:
+        raise InputError("--intents", "holds no CSV file of EmpatheticIntents")
+    return found

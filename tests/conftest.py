@@ -1,0 +1,35 @@
+"""Where the real corpora are, and datasets built once for many tests."""
+
+import os
+from pathlib import Path
+
+import pytest
+from mascot_data.build.run import build
+
+ROOT = Path(__file__).resolve().parent.parent
+SAMPLE = ROOT / "mascot_data" / "sources" / "sample"
+
+
+@pytest.fixture(scope="session")
+def sources() -> Path:
+    """Folder of the real corpora; the test is skipped where it is absent."""
+    folder = Path(os.environ.get("MASCOT_TEST_SOURCES", ROOT / "../shared/sources")).resolve()
+    if not folder.is_dir():
+        pytest.skip(f"the real corpora are not at {folder} (MASCOT_TEST_SOURCES names their folder)")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def sample_build(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Folder ``mascot`` with the three datasets of the sample; not to be changed."""
+    output = tmp_path_factory.mktemp("sample") / "mascot"
+    build("all", sample=True, output=output)
+    return output
+
+
+@pytest.fixture(scope="session")
+def real_build(sources: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Folder ``mascot`` with the three datasets of the real corpora; not to be changed."""
+    output = tmp_path_factory.mktemp("real") / "mascot"
+    build("all", input=sources, output=output, intents=sources / "empathetic_dialogues" / "intents")
+    return output
