@@ -48,10 +48,27 @@ class Account:
         Raises:
             AccountError: an utterance is in no turn and not dropped, or is both, or a query was lost.
         """
-        turns = [turn for row in item.rows for turn in row.turns]
-        placed = [number for turn in turns for number in turn.source_turns]
+        placed: list[int] = []
+        asked: set[int | None] = set()
+        spoken = 0
+        for row in item.rows:
+            for turn in row.turns:
+                self.turns[turn.kind] += 1
+                if turn.persona is not None:
+                    self.personas[turn.persona] += 1
+                if turn.source_turns:
+                    placed += turn.source_turns
+                    spoken += 1
+                else:
+                    asked.add(turn.source_query)
         kept = set(placed)
-        _check_item(item, kept, {turn.source_query for turn in turns} - {None})
+        _check_item(item, kept, asked)
+        self._enter(item)
+        self.kept += len(kept)
+        self.shared += len(placed) - len(kept)
+        self.merged += len(placed) - spoken
+
+    def _enter(self, item: Recast) -> None:
         if item.failed:
             self.failed_conversations += 1
             self.failed_utterances += item.size
@@ -60,13 +77,9 @@ class Account:
             self.utterances += item.size
             self.splits[item.split] += 1
         self.queries += item.queries
-        self.kept += len(kept)
-        self.shared += len(placed) - len(kept)
-        self.merged += len(placed) - sum(1 for turn in turns if turn.source_turns)
         self.dialogues[item.split] += len(item.rows)
-        self.dropped.update(drop.reason for drop in item.dropped)
-        self.turns.update(turn.kind for turn in turns)
-        self.personas.update(turn.persona for turn in turns if turn.persona)
+        if item.dropped:
+            self.dropped.update(drop.reason for drop in item.dropped)
 
     def watch(self, split: Split, made: Mapping[str, pa.Table]) -> None:
         """Enter tables as they are written, by config."""
@@ -124,6 +137,8 @@ class Account:
 
 
 def _check_item(item: Recast, kept: set[int], asked: Set[int | None]) -> None:
+    if len(kept) == item.size == max(kept, default=-1) + 1 and not item.dropped and len(asked) == item.queries:
+        return
     gone = {drop.source_turn for drop in item.dropped}
     if kept | gone != set(range(item.size)) or kept & gone or len(gone) != len(item.dropped):
         lost = sorted(set(range(item.size)) - kept - gone)

@@ -7,8 +7,8 @@ from typing import Any
 import pyarrow as pa
 
 
-def to_table(rows: Sequence[tuple[Any, ...]], schema: pa.Schema) -> pa.Table:
-    """Make a table of rows given as tuples in the order of the schema; structs inside are tuples, too."""
+def to_table(rows: Sequence[Sequence[Any]], schema: pa.Schema) -> pa.Table:
+    """Make a table of rows given as sequences in the order of the schema's fields; structs inside are such, too."""
     columns = zip(*rows, strict=True) if rows else ([] for _ in schema)
     return pa.Table.from_arrays(
         [_array(list(values), field.type) for values, field in zip(columns, schema, strict=True)], schema=schema

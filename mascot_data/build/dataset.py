@@ -5,13 +5,16 @@ import json
 import math
 from collections.abc import Iterator
 from contextlib import ExitStack
+from itertools import islice
 from pathlib import Path
+from typing import Any
 
 from mascot_data.build.account import Account
+from mascot_data.build.columns import to_table
 from mascot_data.build.pipeline import Recast
 from mascot_data.build.spool import Spool
 from mascot_data.build.views import Views
-from mascot_data.build.writing import SplitWriter, Written, shard_count, tables
+from mascot_data.build.writing import ROWS_PER_GROUP, SplitWriter, Written, shard_count
 from mascot_data.errors import AccountError
 from mascot_data.records import CONFIGS, Dialogue, arrow_schema
 from mascot_data.records.dialogue import SPLITS, Split
@@ -64,19 +67,20 @@ def _write_split(
             config: stack.enter_context(SplitWriter(root, config, split, arrow_schema(model), shards))
             for config, model in CONFIGS.items()
         }
-        for table in tables(_hashed(spool.rows(split), digest), arrow_schema(Dialogue)):
+        stream = _hashed(spool.rows(split), digest)
+        while batch := list(islice(stream, ROWS_PER_GROUP)):
             if done >= share * (len(writers["dialogues"].written) + 1):
                 for writer in writers.values():
                     writer.roll()
-            made = {"dialogues": table, **views.tables(table)}
+            made = {"dialogues": to_table(batch, arrow_schema(Dialogue)), **views.tables(batch)}
             for config, writer in writers.items():
                 writer.write(made[config])
-            done += table.num_rows
+            done += len(batch)
             account.watch(split, made)
     return [file for writer in writers.values() for file in writer.written]
 
 
-def _hashed(rows: Iterator[bytes], digest: "hashlib._Hash") -> Iterator[bytes]:
-    for row in rows:
-        digest.update(row)
+def _hashed(rows: Iterator[tuple[bytes, list[Any]]], digest: "hashlib._Hash") -> Iterator[list[Any]]:
+    for body, row in rows:
+        digest.update(body)
         yield row

@@ -9,21 +9,28 @@ from collections.abc import Sequence
 from functools import cache
 
 from mascot_data.build.tables import table
-from mascot_data.records.dialogue import Directive, Origin, Valence
+from mascot_data.records.dialogue import Origin, Valence
+from mascot_data.records.rows import DirectiveRow
 
 _NO_PUNCTUATION = str.maketrans(string.punctuation.replace("'", "") + "\n’“”", " " * (len(string.punctuation) + 3))
 
 
 @cache
-def _focuses() -> tuple[tuple[str, frozenset[str]], ...]:
-    return tuple((name, frozenset(words.split())) for name, words in table("directives")["focuses"].items())
+def _focuses() -> tuple[tuple[str, ...], dict[str, int], frozenset[str]]:
+    """Return the focuses, the rank of each cue word, and all cue words."""
+    focuses: dict[str, str] = table("directives")["focuses"]
+    ranks: dict[str, int] = {}
+    for rank, words in enumerate(focuses.values()):
+        for word in words.split():
+            ranks.setdefault(word, rank)
+    return tuple(focuses), ranks, frozenset(ranks)
 
 
 def focus_of(text: str) -> str:
-    """Tell what a turn refers to: the first focus of the table with one of its words in the text."""
-    words = text.lower().translate(_NO_PUNCTUATION).split()
-    focuses = _focuses()
-    return next((name for name, cues in focuses if not cues.isdisjoint(words)), focuses[-1][0])
+    """Tell what a turn refers to: the first focus of the table with one of its words in the text, else the last."""
+    focuses, ranks, cues = _focuses()
+    found = cues.intersection(text.lower().translate(_NO_PUNCTUATION).split())
+    return focuses[min([ranks[word] for word in found])] if found else focuses[-1]
 
 
 @cache
@@ -46,7 +53,7 @@ def actions(corpus: str) -> tuple[str, ...]:
     if corpus == "qmsum":
         return tuple(table("directives")["meeting"].values())
     verbs = dict.fromkeys(table("acts")[corpus]["actions"].values())
-    return tuple(f"{verb} {focus}" for verb in verbs for focus, _ in _focuses())
+    return tuple(f"{verb} {focus}" for verb in verbs for focus in _focuses()[0])
 
 
 def tones(personas: Sequence[str]) -> tuple[str, ...]:
@@ -55,14 +62,20 @@ def tones(personas: Sequence[str]) -> tuple[str, ...]:
     return tuple(found)
 
 
-def directive(corpus: str, persona: str, act: str, text: str, valence: Valence | None, origin: Origin) -> Directive:
+def directive(corpus: str, persona: str, act: str, text: str, valence: Valence | None, origin: Origin) -> DirectiveRow:
     """Label an agent turn of a two-party corpus; ``act`` is a label of the corpus's table."""
-    action = action_of(corpus, act, focus_of(text))
-    return Directive(agent=persona, action=action, tone=tone_of(persona, valence), origin=origin)
+    return _directive(corpus, persona, act, focus_of(text), valence, origin)
 
 
-def meeting_directive(persona: str) -> Directive:
+@cache
+def _directive(
+    corpus: str, persona: str, act: str, focus: str, valence: Valence | None, origin: Origin
+) -> DirectiveRow:
+    return DirectiveRow(persona, action_of(corpus, act, focus), tone_of(persona, valence), origin)
+
+
+def meeting_directive(persona: str) -> DirectiveRow:
     """Label the answer of a workplace persona to a query; the query decided the persona, by rule."""
     meeting = table("directives")["meeting"]
     action = meeting.get(persona, meeting["scribe"])
-    return Directive(agent=persona, action=action, tone=tone_of(persona, None), origin="rule")
+    return DirectiveRow(persona, action, tone_of(persona, None), "rule")

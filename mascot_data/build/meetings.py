@@ -7,26 +7,21 @@ whole meeting, or about no segment, are asked over its outline, not over its up 
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from itertools import groupby
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from mascot_data.build.acts import label_query
 from mascot_data.build.directives import meeting_directive
-from mascot_data.build.recast import NO_OUTCOME, USER
-from mascot_data.build.speech import canonical_names, clean_speech, is_noise, role_of
-from mascot_data.build.turns import Dropped, Piece, repeats, source_fields
+from mascot_data.build.recast import NO_OUTCOME
+from mascot_data.build.speech import canonical_names, clean_speech, role_of
+from mascot_data.build.turns import Dropped, kept_texts, repeats
+from mascot_data.build.voices import USER
 from mascot_data.personas import Card
-from mascot_data.records.dialogue import (
-    SCHEMA_VERSION,
-    Dialogue,
-    Evidence,
-    Extra,
-    Scenario,
-    Speaker,
-    Turn,
-)
-from mascot_data.sources.conversation import Meeting, Query
+from mascot_data.records.dialogue import SCHEMA_VERSION
+from mascot_data.records.rows import DialogueRow, EvidenceRow, ExtraRow, ScenarioRow, SpeakerRow, TurnRow
+from mascot_data.sources.conversation import Meeting, Query, Utterance
 from mascot_data.sources.qmsum import domain_of
 
 _LETTERED_ROLE = re.compile(r"\b(?:PhD|Grad|Professor|Postdoc|Undergrad) [A-Z]\b")
@@ -34,18 +29,28 @@ _LETTERED_ROLE = re.compile(r"\b(?:PhD|Grad|Professor|Postdoc|Undergrad) [A-Z]\b
 Spans = list[tuple[int, int]]
 
 
+class Kept(NamedTuple):
+    """An utterance of a meeting that has words: who says it (canonical name), what, and its place among the kept."""
+
+    speaker: str
+    text: str
+    place: int
+    raw: Utterance
+    repeated: bool
+
+
 class Room(NamedTuple):
     """A meeting prepared for recasting: its kept utterances by number, and who is who."""
 
     meeting: Meeting
-    pieces: Mapping[int, Piece]
+    kept: Mapping[int, Kept]
     roles: Mapping[str, str | None]
     names: Mapping[str, str]
 
 
 def recast_meeting(
     meeting: Meeting, roster: Mapping[str, Card], *, clean: bool = True
-) -> tuple[list[Dialogue], list[Dropped]]:
+) -> tuple[list[DialogueRow], list[Dropped]]:
     """Turn a meeting into dialogues; returns them and the utterances that are in none (blank, or noise only).
 
     ``roster`` are the workplace cards by id. With ``clean=False`` the transcript's text stays as it is.
@@ -60,7 +65,7 @@ def recast_meeting(
         shared = {"overlapping-segment"} if covered[number] & others else set()
         asked = [q for q, home in enumerate(homes) if home == number]
         rows.append(_dialogue(room, roster, str(number), sorted(set(_numbers(spans))), asked, flags | shared, number))
-    outside = sorted(room.pieces.keys() - set().union(*covered))
+    outside = sorted(room.kept.keys() - set().union(*covered))
     for number, gap in enumerate(_stretches(outside, covered)):
         rows.append(_dialogue(room, roster, f"outside-{number}", gap, [], {"outside-segments"}, None))
     asked = [q for q, home in enumerate(homes) if home is None]
@@ -71,23 +76,22 @@ def recast_meeting(
 
 def _prepare(meeting: Meeting, clean: bool) -> tuple[Room, list[Dropped]]:
     canonical = canonical_names({utterance.speaker for utterance in meeting.utterances})
-    spellings: dict[str, dict[str, int]] = {}
-    pieces: dict[int, Piece] = {}
+    kept: dict[int, Kept] = {}
     dropped: list[Dropped] = []
     repeated = repeats(meeting.utterances)
     for number, utterance in enumerate(meeting.utterances):
-        name = canonical[utterance.speaker]
-        counts = spellings.setdefault(name, {})
-        counts[utterance.speaker] = counts.get(utterance.speaker, 0) + 1
         text = clean_speech(utterance.text) if clean else utterance.text
-        if text and not text.isspace() and not (clean and is_noise(text)):
-            pieces[number] = Piece(number, name, text, utterance, ("repeat",) if number in repeated else ())
+        if text and not text.isspace():
+            kept[number] = Kept(canonical[utterance.speaker], text, len(kept), utterance, number in repeated)
         else:
             reason = "noise-only" if utterance.text.strip() else "blank"
             dropped.append(Dropped(meeting.name, number, utterance.speaker, utterance.text, reason))
+    spellings: dict[str, Counter[str]] = {}
+    for spelling, count in Counter(utterance.speaker for utterance in meeting.utterances).items():
+        spellings.setdefault(canonical[spelling], Counter())[spelling] = count
     roles = {name: role_of(found) for name, found in spellings.items()}
     names = {name: max(found, key=lambda spelling: (found[spelling], spelling)) for name, found in spellings.items()}
-    return Room(meeting, pieces, roles, names), dropped
+    return Room(meeting, kept, roles, names), dropped
 
 
 def read_spans(spans: Sequence[Sequence[str]], size: int) -> tuple[Spans, set[str]]:
@@ -146,23 +150,20 @@ def _dialogue(
     queries: Sequence[int],
     flags: set[str],
     topic: int | None,
-) -> Dialogue:
+) -> DialogueRow:
     meeting = room.meeting
     turns = _spoken_turns(room, numbers)
     for query in queries:
         turns += _query_turns(room, roster, query, len(turns))
     found = flags.union(*(turn.flags for turn in turns))
-    return Dialogue(
+    return DialogueRow(
         id=f"qmsum:{meeting.name}#{part}",
         source="qmsum",
         source_id=f"{meeting.name}#{part}",
         domain="workplace",
         subset=domain_of(meeting.name),
-        scenario=Scenario(
+        scenario=ScenarioRow(
             situation=_outline(room) if part == "all" else None,
-            emotion=None,
-            valence=None,
-            problem=None,
             topic=None if topic is None else meeting.topics[topic].topic,
             query=meeting.queries[queries[0]].query if queries else None,
         ),
@@ -176,107 +177,105 @@ def _dialogue(
     )
 
 
-def _raw_spans(meeting: Meeting, topic: int | None, queries: Sequence[int], flags: Set[str]) -> list[Extra]:
+def _raw_spans(meeting: Meeting, topic: int | None, queries: Sequence[int], flags: Set[str]) -> list[ExtraRow]:
     """Keep the raw spans, word for word, where they could not be used as they are."""
     if not flags & {"span-lost", "span-repaired", "unordered-spans"}:
         return []
     spans = {f"query.{query}.relevant_text_span": meeting.queries[query].spans or [] for query in queries}
     if topic is not None:
         spans["topic.relevant_text_span"] = meeting.topics[topic].spans
-    return [Extra(name=name, value=json.dumps(value)) for name, value in sorted(spans.items()) if value]
+    return [ExtraRow(name, json.dumps(value)) for name, value in sorted(spans.items()) if value]
 
 
-def _spoken_turns(room: Room, numbers: Sequence[int]) -> list[Turn]:
-    order = {number: place for place, number in enumerate(room.pieces)}
-    runs: list[list[Piece]] = []
+def _spoken_turns(room: Room, numbers: Sequence[int]) -> list[TurnRow]:
+    kept = room.kept
+    runs: list[list[int]] = []
+    last: Kept | None = None
     for number in numbers:
-        piece = room.pieces.get(number)
-        if piece is None:
+        now = kept.get(number)
+        if now is None:
             continue
-        last = runs[-1][-1] if runs else None
-        if last and last.voice == piece.voice and order[number] == order[last.number] + 1:
-            runs[-1].append(piece)
+        if last is not None and last.speaker == now.speaker and now.place == last.place + 1:
+            runs[-1].append(number)
         else:
-            runs.append([piece])
-    return [
-        Turn(
-            index=index,
-            speaker=run[0].voice,
-            kind="participant",
-            persona=None,
-            acts=[],
-            acts_origin=None,
-            source_query=None,
-            evidence=[],
-            directive=None,
-            feedback=None,
-            flags=sorted({flag for piece in run for flag in piece.flags}),
-            **source_fields(run, room.names[run[0].voice], " "),
-        )
-        for index, run in enumerate(runs)
-    ]
+            runs.append([number])
+        last = now
+    return [_spoken_turn(index, run, room) for index, run in enumerate(runs)]
 
 
-def _query_turns(room: Room, roster: Mapping[str, Card], number: int, index: int) -> list[Turn]:
+def _spoken_turn(index: int, run: list[int], room: Room) -> TurnRow:
+    said = [room.kept[number] for number in run]
+    speaker = said[0].speaker
+    name = room.names[speaker]
+    text, texts = kept_texts([each.text for each in said], [each.raw.text for each in said], " ")
+    spellings = [each.raw.speaker for each in said]
+    return TurnRow(
+        index,
+        speaker,
+        "participant",
+        None,
+        text,
+        [],
+        None,
+        run,
+        texts,
+        [] if spellings == [name] * len(run) else spellings,
+        None,
+        [],
+        None,
+        None,
+        ["repeat"] if any(each.repeated for each in said) else [],
+    )
+
+
+def _query_turns(room: Room, roster: Mapping[str, Card], number: int, index: int) -> list[TurnRow]:
     query = room.meeting.queries[number]
     persona = label_query(query.query)
     persona = persona if persona in roster else next(iter(roster))
     spans, flags = read_spans(query.spans or [], len(room.meeting.utterances))
     absent = set(_LETTERED_ROLE.findall(query.query)) - {utterance.speaker for utterance in room.meeting.utterances}
-    asked = Turn(
+    asked = TurnRow(
         index=index,
         speaker=USER,
         kind="user",
         persona=None,
         text=query.query,
+        acts=[],
+        acts_origin=None,
+        source_turns=[],
+        source_texts=[],
+        source_speakers=[],
+        source_query=number,
         evidence=[],
         directive=None,
+        feedback=None,
         flags=["unknown-speaker-in-query"] if absent else [],
-        **_of_query(number),
     )
-    answered = Turn(
+    answered = asked._replace(
         index=index + 1,
         speaker=persona,
         kind="agent",
         persona=persona,
         text=query.answer,
-        evidence=[Evidence(first=first, last=last) for first, last in spans],
+        evidence=[EvidenceRow(first, last) for first, last in spans],
         directive=meeting_directive(persona),
         flags=sorted(flags),
-        **_of_query(number),
     )
     return [asked, answered]
 
 
-def _of_query(number: int) -> dict[str, Any]:
-    """Give the fields that a query and its answer share: they have no raw utterance but their query's number."""
-    none: dict[str, Any] = {
-        "acts": [],
-        "acts_origin": None,
-        "source_turns": [],
-        "source_texts": [],
-        "source_speakers": [],
-    }
-    return none | {"source_query": number, "feedback": None}
-
-
 def _outline(room: Room) -> str:
     meeting = room.meeting
-    names = ", ".join(dict.fromkeys(piece.voice for piece in room.pieces.values()))
+    names = ", ".join(dict.fromkeys(each.speaker for each in room.kept.values()))
     topics = "\n".join(f"{number}. {topic.topic.strip()}" for number, topic in enumerate(meeting.topics, start=1))
     return f"A meeting of: {names}.\nWhat it was about:\n{topics}"
 
 
-def _speakers(room: Room, turns: Sequence[Turn], roster: Mapping[str, Card]) -> list[Speaker]:
-    speakers: dict[str, Speaker] = {}
+def _speakers(room: Room, turns: Sequence[TurnRow], roster: Mapping[str, Card]) -> list[SpeakerRow]:
+    speakers: dict[str, SpeakerRow] = {}
     for turn in turns:
         if turn.speaker not in speakers:
             role = roster[turn.persona].role if turn.persona else room.roles.get(turn.speaker, "asks about the meeting")
-            speakers[turn.speaker] = Speaker(
-                id=turn.speaker,
-                kind=turn.kind,
-                persona=turn.persona,
-                role=role,
-                name=room.names.get(turn.speaker, turn.speaker),
-            )
+            name = room.names.get(turn.speaker, turn.speaker)
+            speakers[turn.speaker] = SpeakerRow(turn.speaker, turn.kind, turn.persona, role, name)
     return list(speakers.values())

@@ -12,7 +12,8 @@ from mascot_data.build.turns import Dropped
 from mascot_data.build.voices import CorpusRules, rules_for
 from mascot_data.errors import InputError
 from mascot_data.personas import Personas
-from mascot_data.records.dialogue import Dialogue, Split
+from mascot_data.records.dialogue import Split
+from mascot_data.records.rows import DialogueRow
 from mascot_data.sources import empathetic, esconv, qmsum
 from mascot_data.sources.conversation import Conversation, Meeting
 from mascot_data.sources.files import Inputs, SourceFile
@@ -26,7 +27,7 @@ class Recast:
     owner: str
     split: Split
     size: int
-    rows: list[Dialogue]
+    rows: list[DialogueRow]
     dropped: list[Dropped]
     links: list[list[Link]]
     queries: int = 0
@@ -95,7 +96,7 @@ def _meetings(files: list[SourceFile], cards: Personas, clean: bool) -> Iterator
         )
 
 
-def _annotation_links(meeting: Meeting, row: Dialogue) -> list[Link]:
+def _annotation_links(meeting: Meeting, row: DialogueRow) -> list[Link]:
     queries = [meeting.queries[turn.source_query] for turn in row.turns if turn.source_query is not None]
     digests = {short_digest(f"{query.query.strip()}\t{query.answer.strip()}") for query in queries}
     return [("annotations", digest) for digest in sorted(digests)]

@@ -6,28 +6,27 @@ are one turn, so that a supporter who reflects and then asks becomes the Anchor 
 """
 
 import re
+from collections.abc import Sequence
+from typing import NamedTuple
 
 from mascot_data.build.directives import directive
 from mascot_data.build.tables import Watchword, problem_type, valences, watchwords
-from mascot_data.build.turns import Dropped, Piece, clean_chat, repeats, runs, source_fields
+from mascot_data.build.turns import Dropped, clean_chat, kept_texts
 from mascot_data.build.voices import CorpusRules, Voice, voices_of, weakest
-from mascot_data.records.dialogue import (
-    SCHEMA_VERSION,
-    Dialogue,
-    Extra,
-    Outcome,
-    Scenario,
-    Speaker,
-    Turn,
-    Valence,
+from mascot_data.records.dialogue import SCHEMA_VERSION, Kind, Valence
+from mascot_data.records.rows import (
+    DialogueRow,
+    DirectiveRow,
+    ExtraRow,
+    OutcomeRow,
+    ScenarioRow,
+    SpeakerRow,
+    TurnRow,
 )
-from mascot_data.sources.conversation import Conversation
+from mascot_data.sources.conversation import Conversation, Utterance
 
 SEPARATOR = "|||| NEW CONVERSATION"
-USER = "user"
-NO_OUTCOME = Outcome(
-    initial_intensity=None, final_intensity=None, empathy=None, relevance=None, supporter_relevance=None
-)
+NO_OUTCOME = OutcomeRow()
 _LETTER = re.compile(r"[^\W\d_]")
 _SURVEY = {
     "initial_intensity": "survey_score.seeker.initial_emotion_intensity",
@@ -36,27 +35,41 @@ _SURVEY = {
     "relevance": "survey_score.seeker.relevance",
     "supporter_relevance": "survey_score.supporter.relevance",
 }
+_SURVEY_FIELDS = frozenset(_SURVEY.values())
 
 
-def recast(conversation: Conversation, rules: CorpusRules, *, clean: bool = True) -> tuple[Dialogue, list[Dropped]]:
+class _Spoken(NamedTuple):
+    """A conversation on its way into turns: by utterance its voice, speaker and clean text, and the flags of a few."""
+
+    utterances: Sequence[Utterance]
+    voices: list[Voice]
+    speakers: list[str]
+    texts: list[str]
+    flags: dict[int, list[str]]
+    names: dict[bool, str]
+    several_names: bool
+    watched: list[Watchword]
+
+
+def recast(conversation: Conversation, rules: CorpusRules, *, clean: bool = True) -> tuple[DialogueRow, list[Dropped]]:
     """Turn a raw conversation into a dialogue; returns it and the utterances that are in no turn (blank ones)."""
-    voices = voices_of(conversation, rules)
-    pieces, dropped = _pieces(conversation, voices, clean)
-    scenario, extra, scenario_flags = _scenario(conversation, clean)
-    watched = _watched(conversation)
-    names = _names(conversation)
-    turns = [_turn(i, run, voices, names, scenario.valence, rules, watched) for i, run in enumerate(runs(pieces))]
+    spoken = _spoken(conversation, rules, clean)
+    runs, dropped = _runs(conversation, spoken)
+    scenario, extra, flags = _scenario(conversation, clean)
+    turns = [_turn(i, run, spoken, scenario.valence, rules) for i, run in enumerate(runs)]
     outcome, outcome_flags = _outcome(conversation)
-    flags = {*conversation.flags, *scenario_flags, *outcome_flags, *_shape_flags(conversation, rules)}
-    flags.update(flag for turn in turns for flag in turn.flags)
-    dialogue = Dialogue(
+    flags.update(conversation.flags, outcome_flags, _shape_flags(conversation, rules))
+    for turn in turns:
+        if turn.flags:
+            flags.update(turn.flags)
+    row = DialogueRow(
         id=f"{rules.source}:{conversation.source_id}",
         source=rules.source,
         source_id=conversation.source_id,
         domain="psychological-support",
         subset=conversation.subset or scenario.valence or "neutral",
         scenario=scenario,
-        speakers=_speakers(turns, names, rules),
+        speakers=_speakers(turns, spoken.names, rules),
         turns=turns,
         outcome=outcome,
         extra=extra,
@@ -64,80 +77,118 @@ def recast(conversation: Conversation, rules: CorpusRules, *, clean: bool = True
         license=rules.license,
         schema_version=SCHEMA_VERSION,
     )
-    return dialogue, dropped
+    return row, dropped
 
 
-def _clean(text: str) -> tuple[str, tuple[str, ...]]:
-    cleaned = clean_chat(text)
-    if SEPARATOR in cleaned:
-        cleaned = clean_chat(cleaned.replace(SEPARATOR, " ").replace("||||", " "))
-        return cleaned, ("leaked-separator",)
-    return cleaned, ()
-
-
-def _pieces(conversation: Conversation, voices: list[Voice], clean: bool) -> tuple[list[Piece], list[Dropped]]:
-    pieces: list[Piece] = []
-    dropped: list[Dropped] = []
-    repeated = repeats(conversation.utterances)
-    for number, utterance in enumerate(conversation.utterances):
-        text, flags = _clean(utterance.text) if clean else (utterance.text, ())
-        if not utterance.text.strip():
-            dropped.append(Dropped(conversation.source_id, number, utterance.speaker, utterance.text, "blank"))
-            continue
-        flags += voices[number].flags
-        if number in repeated:
-            flags += ("repeat",)
-        if not _LETTER.search(text):
-            flags += ("number-only",)
-        pieces.append(Piece(number, voices[number].persona or USER, text, utterance, flags))
-    return pieces, dropped
-
-
-def _names(conversation: Conversation) -> dict[bool, str]:
-    """Give the raw name of the supporting side (True) and of the user (False): the first one that occurs."""
+def _spoken(conversation: Conversation, rules: CorpusRules, clean: bool) -> _Spoken:
+    utterances = conversation.utterances
+    voices, speakers = voices_of(conversation, rules)
+    texts = [clean_chat(utterance.text) for utterance in utterances] if clean else [u.text for u in utterances]
     names: dict[bool, str] = {}
-    for utterance in conversation.utterances:
-        names.setdefault(utterance.speaker in conversation.agents, utterance.speaker)
-    return names
+    for utterance, voice in zip(utterances, voices, strict=True):
+        names.setdefault(voice.agent, utterance.speaker)
+    several = len({utterance.speaker for utterance in utterances}) > len(names)
+    spoken = _Spoken(utterances, voices, speakers, texts, {}, names, several, _watched(texts))
+    for number, text in enumerate(texts):
+        found = _flags_of(number, text, spoken)
+        if found:
+            spoken.flags[number] = found
+        if clean and "||||" in text and SEPARATOR in text:
+            texts[number] = clean_chat(text.replace(SEPARATOR, " ").replace("||||", " "))
+            spoken.flags[number] = [*found, "leaked-separator"]
+    return spoken
 
 
-def _turn(
-    index: int,
-    run: list[Piece],
-    voices: list[Voice],
-    names: dict[bool, str],
-    valence: Valence | None,
-    rules: CorpusRules,
-    watched: list[Watchword],
-) -> Turn:
-    spoken = [voices[piece.number] for piece in run]
-    source = source_fields(run, names[spoken[0].agent], "\n")
-    flags = {flag for piece in run for flag in piece.flags}
-    if watched:
-        lowered = source["text"].lower()
-        flags.update(word.flag for word in watched if word.pattern.search(lowered))
-    asked = None
-    if spoken[0].agent:
-        main = max(run, key=lambda piece: (voices[piece.number].key not in rules.neutral, len(piece.text)))
-        voice = voices[main.number]
-        if voice.key in rules.neutral:
-            flags.add("neighbour-persona")
-        asked = directive(rules.source, run[0].voice, voice.key, source["text"], valence, voice.key_origin)
-    feedback, feedback_flags = _feedback(run)
-    return Turn(
-        index=index,
-        speaker=run[0].voice,
-        kind="agent" if asked else "user",
-        persona=run[0].voice if asked else None,
-        acts=[voice.act for voice in spoken if voice.act],
-        acts_origin=weakest([voice.act_origin for voice in spoken if voice.act_origin]),
-        source_query=None,
-        evidence=[],
-        directive=asked,
-        feedback=feedback,
-        flags=sorted(flags | feedback_flags),
-        **source,
+def _flags_of(number: int, text: str, spoken: _Spoken) -> list[str]:
+    flags = list(spoken.voices[number].flags)
+    if not text[:1].isalpha() and not _LETTER.search(text):
+        flags.append("number-only")
+    if number:
+        before, now = spoken.utterances[number - 1], spoken.utterances[number]
+        if now.text == before.text and now.speaker == before.speaker:
+            flags.append("repeat")
+    return flags
+
+
+def _watched(texts: Sequence[str]) -> list[Watchword]:
+    text = "\n".join(texts).lower()
+    return [word for word in watchwords() if [trigger for trigger in word.triggers if trigger in text]]
+
+
+def _runs(conversation: Conversation, spoken: _Spoken) -> tuple[list[list[int]], list[Dropped]]:
+    """Group consecutive utterances of one speaker, leaving out blank ones."""
+    runs: list[list[int]] = []
+    dropped: list[Dropped] = []
+    last = ""
+    for number, (text, speaker) in enumerate(zip(spoken.texts, spoken.speakers, strict=True)):
+        if not text or text.isspace():
+            raw = spoken.utterances[number]
+            dropped.append(Dropped(conversation.source_id, number, raw.speaker, raw.text, "blank"))
+        elif speaker == last:
+            runs[-1].append(number)
+        else:
+            runs.append([number])
+            last = speaker
+    return runs, dropped
+
+
+def _turn(index: int, run: list[int], spoken: _Spoken, valence: Valence | None, rules: CorpusRules) -> TurnRow:
+    first = run[0]
+    voice = spoken.voices[first]
+    speaker = spoken.speakers[first]
+    if len(run) == 1:
+        text, raw = spoken.texts[first], spoken.utterances[first].text
+        texts = [] if text == raw and "\n" not in raw else [raw]
+        acts, origin = ([voice.act], voice.act_origin) if voice.act else ([], None)
+        flags = spoken.flags.get(first, [])
+    else:
+        text, texts = kept_texts([spoken.texts[n] for n in run], [spoken.utterances[n].text for n in run])
+        voices = [spoken.voices[n] for n in run]
+        acts = [each.act for each in voices if each.act]
+        origin = weakest([each.act_origin for each in voices if each.act_origin])
+        flags = [flag for n in run for flag in spoken.flags.get(n, ())]
+    flags = flags + _text_flags(text, spoken.watched) if spoken.watched else flags
+    kind: Kind = "agent" if voice.agent else "user"
+    asked: DirectiveRow | None = None
+    if voice.agent:
+        main = voice if len(run) == 1 else _main(run, spoken, rules)
+        if main.key in rules.neutral:
+            flags = [*flags, "neighbour-persona"]
+        asked = directive(rules.source, speaker, main.key, text, valence, main.key_origin)
+    feedback, feedback_flags = _feedback(run, spoken.utterances)
+    return TurnRow(
+        index,
+        speaker,
+        kind,
+        speaker if asked else None,
+        text,
+        acts,
+        origin,
+        run,
+        texts,
+        _raw_speakers(run, spoken) if spoken.several_names else [],
+        None,
+        [],
+        asked,
+        feedback,
+        sorted({*flags, *feedback_flags}) if flags or feedback_flags else [],
     )
+
+
+def _main(run: list[int], spoken: _Spoken, rules: CorpusRules) -> Voice:
+    """Give the voice whose act names a merged turn: the longest utterance with an act of its own, else the longest."""
+    return spoken.voices[max(run, key=lambda n: (spoken.voices[n].key not in rules.neutral, len(spoken.texts[n])))]
+
+
+def _raw_speakers(run: list[int], spoken: _Spoken) -> list[str]:
+    speakers = [spoken.utterances[n].speaker for n in run]
+    name = spoken.names[spoken.voices[run[0]].agent]
+    return [] if all(speaker == name for speaker in speakers) else speakers
+
+
+def _text_flags(text: str, watched: list[Watchword]) -> list[str]:
+    lowered = text.lower()
+    return [word.flag for word in watched if word.pattern.search(lowered)]
 
 
 def _score(value: str | None) -> tuple[int | None, bool]:
@@ -148,23 +199,26 @@ def _score(value: str | None) -> tuple[int | None, bool]:
     return (number, False) if 1 <= number <= 5 else (None, True)
 
 
-def _feedback(run: list[Piece]) -> tuple[int | None, set[str]]:
-    scores = [_score(piece.raw.feedback) for piece in run if piece.raw.feedback is not None]
+def _feedback(run: list[int], utterances: Sequence[Utterance]) -> tuple[int | None, list[str]]:
+    given = [utterances[n].feedback for n in run if utterances[n].feedback is not None]
+    if not given:
+        return None, []
+    scores = [_score(value) for value in given]
     valid = [score for score, _ in scores if score is not None]
-    return (valid[-1] if valid else None), ({"feedback-out-of-range"} if any(bad for _, bad in scores) else set())
+    return (valid[-1] if valid else None), ["feedback-out-of-range"] if any(bad for _, bad in scores) else []
 
 
-def _outcome(conversation: Conversation) -> tuple[Outcome, set[str]]:
+def _outcome(conversation: Conversation) -> tuple[OutcomeRow, set[str]]:
     if not any(name.startswith("survey_score") for name in conversation.fields):
         return NO_OUTCOME, {"survey-missing"} if "experience_type" in conversation.fields else set()
     scores = {name: _score(conversation.fields.get(field)) for name, field in _SURVEY.items()}
     flags = {"survey-out-of-range"} if any(bad for _, bad in scores.values()) else set()
     if any(field not in conversation.fields for field in _SURVEY.values()):
         flags.add("survey-missing")
-    return Outcome.model_validate({name: score for name, (score, _) in scores.items()}), flags
+    return OutcomeRow(**{name: score for name, (score, _) in scores.items()}), flags
 
 
-def _scenario(conversation: Conversation, clean: bool) -> tuple[Scenario, list[Extra], set[str]]:
+def _scenario(conversation: Conversation, clean: bool) -> tuple[ScenarioRow, list[ExtraRow], set[str]]:
     fields = dict(conversation.fields)
     flags: set[str] = set()
     situation = clean_chat(conversation.situation) if clean else conversation.situation
@@ -181,26 +235,13 @@ def _scenario(conversation: Conversation, clean: bool) -> tuple[Scenario, list[E
     elif stated is not None:
         del fields["problem_type"]
     emotion = conversation.emotion.strip().lower()
-    extra = [Extra(name=name, value=value) for name, value in sorted(fields.items()) if not _is_shown(name, value)]
-    scenario = Scenario(
-        situation=situation,
-        emotion=emotion,
-        valence=valences().get(emotion),
-        problem=problem,
-        topic=None,
-        query=None,
-    )
-    return scenario, extra, flags
+    extra = [ExtraRow(name, value) for name, value in sorted(fields.items()) if not _is_shown(name, value)]
+    return ScenarioRow(situation, emotion, valences().get(emotion), problem), extra, flags
 
 
 def _is_shown(name: str, value: str) -> bool:
     """Tell whether a field is whole in `outcome`, so that it need not be in `extra`."""
-    return name in _SURVEY.values() and _score(value)[0] is not None
-
-
-def _watched(conversation: Conversation) -> list[Watchword]:
-    text = "\n".join([utterance.text for utterance in conversation.utterances]).lower()
-    return [word for word in watchwords() if any(trigger in text for trigger in word.triggers)]
+    return name in _SURVEY_FIELDS and _score(value)[0] is not None
 
 
 def _shape_flags(conversation: Conversation, rules: CorpusRules) -> set[str]:
@@ -219,16 +260,11 @@ def _shape_flags(conversation: Conversation, rules: CorpusRules) -> set[str]:
     return flags
 
 
-def _speakers(turns: list[Turn], names: dict[bool, str], rules: CorpusRules) -> list[Speaker]:
-    roles = {card.id: card.role for card in rules.roster}
-    speakers: dict[str, Speaker] = {}
+def _speakers(turns: list[TurnRow], names: dict[bool, str], rules: CorpusRules) -> list[SpeakerRow]:
+    speakers: dict[str, SpeakerRow] = {}
     for turn in turns:
         if turn.speaker not in speakers:
-            speakers[turn.speaker] = Speaker(
-                id=turn.speaker,
-                kind=turn.kind,
-                persona=turn.persona,
-                role=roles[turn.persona] if turn.persona else rules.user_role,
-                name=names[turn.kind == "agent"],
-            )
+            role = rules.user_role if turn.persona is None else rules.roles[turn.persona]
+            name = names[turn.persona is not None]
+            speakers[turn.speaker] = SpeakerRow(turn.speaker, turn.kind, turn.persona, role, name)
     return list(speakers.values())

@@ -4,13 +4,16 @@ Memory stays the same however many rows there are, a source id that occurs twice
 each other (the same situation, the same pair of workers) across splits.
 """
 
-import json
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
+
+from pydantic_core import from_json, to_json
 
 from mascot_data.errors import InputError
-from mascot_data.records.dialogue import SPLITS, Dialogue, Split
+from mascot_data.records.dialogue import SPLITS, Split
+from mascot_data.records.rows import DialogueRow
 from mascot_data.sources.conversation import natural
 
 Link = tuple[str, str]
@@ -22,6 +25,8 @@ LINK_FLAGS: dict[str, tuple[str | None, str]] = {
     "annotations": ("duplicate-annotations", "annotations-in-two-splits"),
 }
 """Kind of link to the flags that rows get: when two owners share a key, and when rows of two splits do."""
+
+_FLAGS = DialogueRow._fields.index("flags")
 
 _TABLES = """
 CREATE TABLE rows (number INTEGER PRIMARY KEY, split INTEGER, place TEXT, id TEXT UNIQUE, body BLOB);
@@ -53,14 +58,14 @@ class Spool:
         self._database.executescript(_TABLES)
         self._database.execute("BEGIN")
 
-    def add(self, where: str, split: Split, row: Dialogue, owner: str, links: list[Link]) -> None:
+    def add(self, where: str, split: Split, row: DialogueRow, owner: str, links: list[Link]) -> None:
         """Store a row of a split; ``links`` are pairs of kind and key, ``owner`` is whom a link belongs to.
 
         Raises:
             InputError: a row of this id is there already.
         """
         number = SPLITS.index(split)
-        values = (number, natural(row.source_id), row.id, row.model_dump_json().encode())
+        values = (number, natural(row.source_id), row.id, to_json(row))
         try:
             cursor = self._database.execute("INSERT INTO rows (split, place, id, body) VALUES (?, ?, ?, ?)", values)
         except sqlite3.IntegrityError as error:
@@ -84,22 +89,27 @@ class Spool:
         count, size = self._database.execute(query, (SPLITS.index(split),)).fetchone()
         return count, size
 
-    def rows(self, split: Split) -> Iterator[bytes]:
-        """Yield the rows of a split as JSON, ordered by their source ids, with the flags of their links."""
+    def rows(self, split: Split) -> Iterator[tuple[bytes, list[Any]]]:
+        """Yield the rows of a split, ordered by their source ids, with the flags of their links.
+
+        Each comes as its canonical bytes (a JSON array in the order of the schema) and as plain nested lists.
+        """
         for body, marks in self._database.execute(_IN_ORDER, (SPLITS.index(split),)):
-            yield _flagged(body, marks) if marks else body
+            row = from_json(body)
+            if marks:
+                row[_FLAGS] = _with_marks(row[_FLAGS], marks)
+                body = to_json(row)
+            yield body, row
 
     def close(self) -> None:
         """Release the file."""
         self._database.close()
 
 
-def _flagged(body: bytes, marks: str) -> bytes:
-    row = json.loads(body)
-    flags = set(row["flags"])
+def _with_marks(flags: list[str], marks: str) -> list[str]:
+    found = set(flags)
     for mark in marks.split(","):
         kind, splits = mark.split(":")
         shared, across = LINK_FLAGS[kind]
-        flags.update(flag for flag in (shared, across if int(splits) > 1 else None) if flag)
-    row["flags"] = sorted(flags)
-    return json.dumps(row, ensure_ascii=False, separators=(",", ":")).encode()
+        found.update(flag for flag in (shared, across if int(splits) > 1 else None) if flag)
+    return sorted(found)

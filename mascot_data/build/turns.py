@@ -1,20 +1,9 @@
 """From raw utterances to turns: consecutive utterances of one voice become one turn, and nothing of them is lost."""
 
-from collections.abc import Iterator, Sequence
-from itertools import groupby
-from typing import NamedTuple, TypedDict
+from collections.abc import Sequence
+from typing import NamedTuple
 
 from mascot_data.sources.conversation import Utterance
-
-
-class Piece(NamedTuple):
-    """A raw utterance on its way into a turn: ``text`` is the cleaned text, ``voice`` who speaks in our dialogue."""
-
-    number: int
-    voice: str
-    text: str
-    raw: Utterance
-    flags: tuple[str, ...] = ()
 
 
 class Dropped(NamedTuple):
@@ -38,32 +27,10 @@ def clean_chat(text: str) -> str:
     return " ".join(text.split())
 
 
-def runs(pieces: Sequence[Piece]) -> Iterator[list[Piece]]:
-    """Group consecutive pieces of one voice."""
-    for _, group in groupby(pieces, key=lambda piece: piece.voice):
-        yield list(group)
-
-
-class SourceFields(TypedDict):
-    """The fields of a turn that hold its words and their origin."""
-
-    text: str
-    source_turns: list[int]
-    source_texts: list[str]
-    source_speakers: list[str]
-
-
-def source_fields(run: Sequence[Piece], name: str, joint: str) -> SourceFields:
-    """Give the fields of a turn that keep its raw utterances: text, numbers, and whatever ``text`` does not show."""
-    text = joint.join(piece.text for piece in run)
-    raw = [piece.raw.text for piece in run]
-    speakers = [piece.raw.speaker for piece in run]
-    return SourceFields(
-        text=text,
-        source_turns=[piece.number for piece in run],
-        source_texts=[] if text.split("\n") == raw else raw,
-        source_speakers=[] if all(speaker == name for speaker in speakers) else speakers,
-    )
+def kept_texts(texts: Sequence[str], raw: list[str], joint: str = "\n") -> tuple[str, list[str]]:
+    """Join the texts of merged utterances; the second value is ``raw`` unless the joined text shows it already."""
+    text = joint.join(texts)
+    return text, [] if text.split("\n") == raw else raw
 
 
 def repeats(utterances: Sequence[Utterance]) -> set[int]:

@@ -1,4 +1,4 @@
-"""The configs that trainers read, made from tables of ``dialogues``: speaker turns, Director turns, blocks.
+"""The configs that trainers read, made from rows of ``dialogues``: speaker turns, Director turns, blocks.
 
 Contexts are cut to a budget from the front, never inside a turn; each row says how many turns it shows and how many were
 cut. The last turn before the reply is always shown, however long it is.
@@ -6,9 +6,9 @@ cut. The last turn before the reply is always shown, however long it is.
 
 import json
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache
 from itertools import accumulate
 from typing import Any, NamedTuple
 
@@ -21,11 +21,10 @@ from mascot_data.errors import UsageError
 from mascot_data.personas import Personas, director_message, system_message
 from mascot_data.records import Block, DirectorTurn, SpeakerTurn, arrow_schema
 from mascot_data.records.dialogue import SCHEMA_VERSION
+from mascot_data.records.rows import DialogueRow, DirectiveRow, ScenarioRow, SpeakerRow, TurnRow
 
 DIRECTOR = "Director"
 USER_NAME = "User"
-
-DirectiveTuple = tuple[str, str, str, str]
 
 
 def estimate_tokens(text: str) -> int:
@@ -71,7 +70,7 @@ class RoomTurn(NamedTuple):
     persona: str | None
     text: str
     line: str
-    directive: DirectiveTuple | None
+    directive: DirectiveRow | None
     acts_origin: str | None
     flags: list[str]
 
@@ -79,24 +78,24 @@ class RoomTurn(NamedTuple):
 class Room:
     """A dialogue as its agents and the Director see it."""
 
-    def __init__(self, row: Mapping[str, Any], turns: list[RoomTurn], options: ViewOptions) -> None:
-        self.id: str = row["id"]
-        self.source: str = row["source"]
-        self.domain: str = row["domain"]
-        self.subset: str = row["subset"]
-        self.outline: str | None = row["outline"]
-        self.license: str = row["license"]
+    def __init__(self, row: DialogueRow, turns: list[RoomTurn], budget: Budget) -> None:
+        self.id = row.id
+        self.source = row.source
+        self.domain = row.domain
+        self.subset = row.subset
+        self.license = row.license
+        # Only a meeting's outline is told to the agents: a person's own description is what they are to find out.
+        self.outline = ScenarioRow._make(row.scenario).situation if row.source == "qmsum" else None
         self.turns = turns
-        self._budget = options.budget
-
-    @cached_property
-    def _tokens(self) -> list[int]:
-        return list(accumulate((self._budget.count_tokens(turn.line) for turn in self.turns), initial=0))
+        self._budget = budget
+        self._tokens: list[int] | None = None
 
     def start(self, index: int) -> int:
         """Return the first turn that the context of turn ``index`` shows."""
         first = 0 if self._budget.turns is None else max(0, index - self._budget.turns)
         if self._budget.tokens is not None:
+            if self._tokens is None:
+                self._tokens = list(accumulate(map(self._budget.count_tokens, [t.line for t in self.turns]), initial=0))
             first = max(first, bisect_left(self._tokens, self._tokens[index] - self._budget.tokens))
         return max(0, min(first, index - 1))
 
@@ -109,9 +108,9 @@ class Views:
         self._systems: dict[tuple[str, str], str] = {}
         self._directors: dict[tuple[str, str], str] = {}
 
-    def tables(self, dialogues: pa.Table) -> dict[str, pa.Table]:
-        """Return config name to table, for a table of dialogues."""
-        rooms = list(_rooms(dialogues, self._options))
+    def tables(self, dialogues: Sequence[Sequence[Any]]) -> dict[str, pa.Table]:
+        """Return config name to table, for rows of dialogues."""
+        rooms = [_room(DialogueRow._make(row), self._options) for row in dialogues]
         return {
             "speaker_turns": to_table(
                 [row for room in rooms for row in self._speaker_turns(room)], SCHEMAS["speaker_turns"]
@@ -155,7 +154,7 @@ class Views:
             start = room.start(index)
             agent, action, tone, origin = turn.directive
             last = room.turns[index - 1].persona if index else None
-            answer = json.dumps({"agent": agent, "action": action, "tone": tone}, ensure_ascii=False)
+            answer = decision(agent, action, tone)
             by_act = turn.acts_origin is not None and "neighbour-persona" not in turn.flags
             yield (
                 f"{room.id}/{index}",
@@ -182,6 +181,8 @@ class Views:
         size = self._options.block_turns
         for first in range(0, len(room.turns), size):
             turns = room.turns[first : first + size]
+            if not any(turn.persona for turn in turns):
+                continue
             start = room.start(first) if first else 0
             yield (
                 f"{room.id}/{first}+{len(turns)}",
@@ -220,53 +221,51 @@ class Views:
         return _with_outline(self._directors[key], room)
 
 
+@cache
+def decision(agent: str, action: str, tone: str) -> str:
+    """Return the JSON that a Director answers with."""
+    return json.dumps({"agent": agent, "action": action, "tone": tone}, ensure_ascii=False)
+
+
 def _with_outline(message: str, room: Room) -> str:
     return f"{message}\n\n{room.outline}" if room.outline else message
 
 
-def _rooms(table: pa.Table, options: ViewOptions) -> Iterator[Room]:
-    lists = table.column("turns").combine_chunks()
-    flat = _turn_columns(lists.flatten())
-    offsets = lists.offsets.to_pylist()
-    speakers = table.column("speakers").to_pylist()
-    situations = [scenario["situation"] for scenario in table.column("scenario").to_pylist()]
-    heads = table.select(["id", "source", "domain", "subset", "license"]).to_pylist()
-    for number, head in enumerate(heads):
-        names = room_names(speakers[number], options.cards)
-        # Only a meeting's outline is told to the agents: a person's own description is what they are to find out.
-        outline = situations[number] if head["source"] == "qmsum" else None
-        turns = [
-            RoomTurn(speaker, names[speaker], kind, persona, text, to_line(names[speaker], text), asked, origin, flags)
-            for speaker, kind, persona, text, asked, origin, flags in flat[
-                offsets[number] - offsets[0] : offsets[number + 1] - offsets[0]
-            ]
-        ]
-        yield Room({**head, "outline": outline}, turns, options)
+def _room(row: DialogueRow, options: ViewOptions) -> Room:
+    names = room_names(row.speakers, options.cards)
+    turns = [
+        RoomTurn(
+            turn.speaker,
+            names[turn.speaker],
+            turn.kind,
+            turn.persona,
+            turn.text,
+            f"{names[turn.speaker]}: {turn.text}" if "\n" not in turn.text else to_line(names[turn.speaker], turn.text),
+            turn.directive,
+            turn.acts_origin,
+            turn.flags,
+        )
+        for turn in map(TurnRow._make, row.turns)
+    ]
+    return Room(row, turns, options.budget)
 
 
-def _turn_columns(turns: pa.StructArray) -> list[tuple[Any, ...]]:
-    asked = turns.field("directive")
-    parts = [asked.field(name).to_pylist() for name in ("agent", "action", "tone", "origin")]
-    directives = [None if part[0] is None else part for part in zip(*parts, strict=True)]
-    columns = [turns.field(name).to_pylist() for name in ("speaker", "kind", "persona", "text")]
-    rest = [turns.field(name).to_pylist() for name in ("acts_origin", "flags")]
-    return list(zip(*columns, directives, *rest, strict=True))
-
-
-def room_names(speakers: Sequence[Mapping[str, Any]], cards: Personas) -> dict[str, str]:
+def room_names(speakers: Sequence[Sequence[Any]], cards: Personas) -> dict[str, str]:
     """Give every speaker the name under which the room hears it: unique, and none that reads as another's line."""
     names: dict[str, str] = {}
     taken = {DIRECTOR}
-    for speaker in speakers:
-        persona = speaker["persona"]
-        name = cards.cards[persona].name if persona else USER_NAME if speaker["kind"] == "user" else speaker["id"]
+    for speaker in map(SpeakerRow._make, speakers):
+        if speaker.persona is not None:
+            name = cards.cards[speaker.persona].name
+        else:
+            name = USER_NAME if speaker.kind == "user" else speaker.id
         name = " ".join(name.replace(": ", " ").split()) or "Somebody"
         unique, number = name, 1
         while unique in taken:
             number += 1
             unique = f"{name} ({number})"
         taken.add(unique)
-        names[speaker["id"]] = unique
+        names[speaker.id] = unique
     return names
 
 

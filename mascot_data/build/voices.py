@@ -1,7 +1,7 @@
 """Who says an utterance of a two-party corpus: the user, or the persona that its act belongs to."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import groupby
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
 from mascot_data.build.acts import label_act
@@ -11,19 +11,66 @@ from mascot_data.records.dialogue import Origin
 from mascot_data.sources.conversation import Conversation, Utterance
 
 TwoParty = Literal["esconv", "empathetic-dialogues"]
+USER = "user"
 
 
-class CorpusRules(NamedTuple):
+class Voice(NamedTuple):
+    """Who says an utterance and by what act.
+
+    ``speaker`` is the user, a persona, or empty for a neutral act, which belongs to nobody by itself. ``act`` is the label
+    shown, ``key`` the table's act that it stands for; each has its origin.
+    """
+
+    agent: bool
+    speaker: str
+    act: str | None
+    act_origin: Origin | None
+    key: str = ""
+    key_origin: Origin = "rule"
+    flags: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class CorpusRules:
     """What the recasting needs to know of a two-party corpus; see ``rules_for``."""
 
     source: TwoParty
     roster: Sequence[Card]
+    roles: Mapping[str, str]
     persona_of: Mapping[str, str]
     aliases: Mapping[str, str]
     neutral: frozenset[str]
     acts_origin: Origin
     user_role: str
     license: str
+    _voices: dict[tuple[bool, str | None], Voice] = field(default_factory=dict)
+
+    def voice(self, utterance: Utterance, agent: bool) -> Voice:
+        """Give an utterance of the user or of the supporting side its voice."""
+        act = utterance.act
+        found = self._voices.get((agent, act))
+        if found is not None:
+            return found
+        if agent and self._key(act) is None:
+            return self._by_words(utterance)
+        return self._voices.setdefault((agent, act), self._by_act(act, agent))
+
+    def _key(self, act: str | None) -> str | None:
+        key = "" if act is None else self.aliases.get(act, act)
+        return key if key in self.persona_of or key in self.neutral else None
+
+    def _by_act(self, act: str | None, agent: bool) -> Voice:
+        key = self._key(act)
+        if not agent or key is None:
+            return Voice(False, USER, act, self.acts_origin if act else None)
+        return Voice(True, self.persona_of.get(key, ""), act, self.acts_origin, key, self.acts_origin)
+
+    def _by_words(self, utterance: Utterance) -> Voice:
+        key = label_act(utterance.text, self.source)
+        speaker = self.persona_of.get(key, "")
+        if utterance.act is not None:
+            return Voice(True, speaker, utterance.act, self.acts_origin, key, "rule", ("unknown-act",))
+        return Voice(True, speaker, key, "rule", key, "rule", () if self.acts_origin == "rule" else ("acts-missing",))
 
 
 def rules_for(source: TwoParty, personas: Personas, labelled: bool) -> CorpusRules:
@@ -34,6 +81,7 @@ def rules_for(source: TwoParty, personas: Personas, labelled: bool) -> CorpusRul
     return CorpusRules(
         source=source,
         roster=[personas.cards[persona] for persona in roster.personas],
+        roles={persona: personas.cards[persona].role for persona in roster.personas},
         persona_of=personas.by_act(source, roster),
         aliases=acts["aliases"],
         neutral=frozenset(acts["neutral"]),
@@ -43,67 +91,37 @@ def rules_for(source: TwoParty, personas: Personas, labelled: bool) -> CorpusRul
     )
 
 
-class Voice(NamedTuple):
-    """Who says an utterance and by what act. ``act`` is the label shown, ``key`` the table's act that it stands for.
+def voices_of(conversation: Conversation, rules: CorpusRules) -> tuple[list[Voice], list[str]]:
+    """Give each utterance its voice, and say who speaks it once neutral acts have gone to a neighbour."""
+    agents = conversation.agents
+    voices = [rules.voice(utterance, utterance.speaker in agents) for utterance in conversation.utterances]
+    speakers = [voice.speaker for voice in voices]
+    return voices, with_neighbours(speakers, rules.roster[0].id) if "" in speakers else speakers
 
-    ``persona`` is None for the user, and at first for a neutral act.
+
+def with_neighbours(speakers: Sequence[str], default: str) -> list[str]:
+    """Give utterances without a speaker (neutral acts of agents) to a neighbour.
+
+    That is the agent before in the same run, else the one after it in the run, else the last agent before the run, else
+    the first one after it; ``default`` where no agent has an act of its own.
     """
-
-    agent: bool
-    persona: str | None
-    act: str | None
-    act_origin: Origin | None
-    key: str = ""
-    key_origin: Origin = "rule"
-    flags: tuple[str, ...] = ()
-
-
-def voices_of(conversation: Conversation, rules: CorpusRules) -> list[Voice]:
-    """Give each utterance its voice."""
-    return with_neighbours([_voice_of(u, conversation, rules) for u in conversation.utterances], rules.roster[0].id)
-
-
-def _voice_of(utterance: Utterance, conversation: Conversation, rules: CorpusRules) -> Voice:
-    act = utterance.act
-    if utterance.speaker not in conversation.agents:
-        return Voice(False, None, act, rules.acts_origin if act else None)
-    key = "" if act is None else rules.aliases.get(act, act)
-    if act is not None and (key in rules.persona_of or key in rules.neutral):
-        return Voice(True, rules.persona_of.get(key), act, rules.acts_origin, key, rules.acts_origin)
-    key = label_act(utterance.text, rules.source)
-    persona = rules.persona_of.get(key)
-    if act is not None:
-        return Voice(True, persona, act, rules.acts_origin, key, "rule", ("unknown-act",))
-    return Voice(True, persona, key, "rule", key, "rule", ("acts-missing",) if rules.acts_origin != "rule" else ())
-
-
-def with_neighbours(voices: list[Voice], default: str) -> list[Voice]:
-    """Give neutral agent utterances the persona of a neighbour.
-
-    That is the agent utterance before it in the same run, else after it in the run, else the last one before the run,
-    else the first one after it; ``default`` where no agent utterance has a persona of its own.
-    """
-    resolved: list[Voice] = []
-    last: str | None = None
-    for start, end in _agent_runs(voices):
-        resolved.extend(voices[len(resolved) : start])
-        own = next((v.persona for v in voices[start:end] if v.persona), None)
-        ahead = next((v.persona for v in voices[end:] if v.persona), None) if own is None and last is None else None
-        current = own or last or ahead or default
-        for voice in voices[start:end]:
-            current = voice.persona or current
-            resolved.append(voice if voice.persona else voice._replace(persona=current))
-        last = current
-    return resolved + voices[len(resolved) :]
-
-
-def _agent_runs(voices: list[Voice]) -> Iterator[tuple[int, int]]:
+    resolved = list(speakers)
+    last = ""
     start = 0
-    for agent, group in groupby(voices, key=lambda voice: voice.agent):
-        end = start + sum(1 for _ in group)
-        if agent:
-            yield start, end
-        start = end
+    while start < len(speakers):
+        if speakers[start] == USER:
+            start += 1
+            continue
+        end = next((i for i in range(start, len(speakers)) if speakers[i] == USER), len(speakers))
+        current = _first(speakers[start:end]) or last or _first(speakers[end:]) or default
+        for i in range(start, end):
+            current = resolved[i] = speakers[i] or current
+        last, start = current, end
+    return resolved
+
+
+def _first(speakers: Sequence[str]) -> str:
+    return next((speaker for speaker in speakers if speaker and speaker != USER), "")
 
 
 def weakest(origins: Sequence[Origin]) -> Origin | None:

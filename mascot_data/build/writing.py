@@ -1,16 +1,13 @@
 """Write rows as Parquet: explicit schema, zstd, row groups, page index, content-defined chunks; same rows, same bytes."""
 
 import hashlib
-import io
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from contextlib import suppress
-from itertools import islice
 from pathlib import Path
 from typing import NamedTuple, Self
 
 import pyarrow as pa
-import pyarrow.json
 import pyarrow.parquet as pq
 
 from mascot_data.records.dialogue import Split
@@ -30,18 +27,6 @@ class Written(NamedTuple):
     rows: int
     bytes: int
     sha256: str
-
-
-def tables(rows: Iterable[bytes], schema: pa.Schema) -> Iterator[pa.Table]:
-    """Parse rows, given as JSON, into tables of at most 1,000 rows with exactly this schema."""
-    iterator = iter(rows)
-    while batch := list(islice(iterator, ROWS_PER_GROUP)):
-        data = b"\n".join(batch)
-        yield pyarrow.json.read_json(
-            io.BytesIO(data),
-            read_options=pyarrow.json.ReadOptions(use_threads=False, block_size=len(data) + 1),
-            parse_options=pyarrow.json.ParseOptions(explicit_schema=schema, unexpected_field_behavior="error"),
-        )
 
 
 def shard_count(json_bytes: int) -> int:
