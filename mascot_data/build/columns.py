@@ -1,6 +1,6 @@
 """Plain rows to Arrow tables, column by column; much quicker than a list of dictionaries when texts repeat."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from itertools import accumulate, chain
 from typing import Any
 
@@ -18,18 +18,18 @@ def to_table(rows: Sequence[Sequence[Any]], schema: pa.Schema) -> pa.Table:
 def _array(values: list[Any], kind: pa.DataType) -> pa.Array:
     if pa.types.is_list(kind):
         lists = [value or () for value in values]
-        offsets = pa.array(accumulate((len(value) for value in lists), initial=0), pa.int32())
+        offsets = pa.array(list(accumulate(map(len, lists), initial=0)), pa.int32())
         inner = _array(list(chain.from_iterable(lists)), kind.value_type)
         return pa.ListArray.from_arrays(offsets, inner, type=kind, mask=_absent(values))
     if pa.types.is_struct(kind):
-        empty = (None,) * kind.num_fields
-        filled: Iterable[tuple[Any, ...]] = (empty if value is None else value for value in values)
-        parts = list(zip(*filled, strict=True)) or [()] * kind.num_fields
         fields = list(kind)
+        empty = (None,) * len(fields)
+        filled = [empty if value is None else value for value in values] if None in values else values
+        parts = zip(*filled, strict=True) if values else [()] * len(fields)
         arrays = [_array(list(part), field.type) for part, field in zip(parts, fields, strict=True)]
         return pa.StructArray.from_arrays(arrays, fields=fields, mask=_absent(values))
     return pa.array(values, kind)
 
 
-def _absent(values: Sequence[Any]) -> pa.Array:
-    return pa.array([value is None for value in values], pa.bool_())
+def _absent(values: list[Any]) -> pa.Array | None:
+    return pa.array([value is None for value in values], pa.bool_()) if None in values else None

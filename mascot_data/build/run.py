@@ -1,7 +1,8 @@
 """Run a build: read a corpus, recast it, account for it, write it beside the old dataset and put it in its place."""
 
+import gc
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -127,6 +128,7 @@ def build(
     reports = []
     for corpus in chosen:
         with ExitStack() as stack:
+            stack.enter_context(_collector_paused())
             inputs = stack.enter_context(
                 located(
                     corpus.source,
@@ -191,6 +193,18 @@ def _build_one(
         differences=differences,
         notes=_notes(corpus, inputs, labels is not None),
     )
+
+
+@contextmanager
+def _collector_paused() -> Iterator[None]:
+    """Pause the cyclic garbage collector: rows hold no cycles, and looking for them is a third of a build's time."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
 
 
 def _watched(stream: Iterator[Recast], corpus: Corpus, options: Options, progress: Progress | None) -> Iterator[Recast]:

@@ -1,0 +1,153 @@
+"""Read the rows of a dataset directory; what cannot be read is a problem, never a crash."""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Generic, NamedTuple, TypeVar
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pydantic import BaseModel, ValidationError
+
+from mascot_data.records import Dialogue, arrow_schema
+from mascot_data.validate.files import PARQUET_ERRORS, parquet_files
+
+BATCH_ROWS = 500
+RowT = TypeVar("RowT", bound=BaseModel)
+
+
+class Problem(NamedTuple):
+    """Something wrong: which check found it, where (file, row), and what."""
+
+    check: str
+    where: str
+    what: str
+
+
+class UnreadableError(Exception):
+    """A file whose rows cannot be read; ``problems`` says why."""
+
+    def __init__(self, problems: list[Problem]) -> None:
+        super().__init__(problems)
+        self.problems = problems
+
+
+def rows_of(root: Path, path: Path, model: type[BaseModel]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the place and the plain data of every row of a file.
+
+    Raises:
+        UnreadableError: it is no whole Parquet file, or has not the columns of the model.
+    """
+    name = path.relative_to(root).as_posix()
+    try:
+        with pq.ParquetFile(path) as file:
+            if wrong := list(_schema_problems(file.schema_arrow, arrow_schema(model))):
+                raise UnreadableError([Problem("schema", name, what) for what in wrong])
+            count = 0
+            for batch in file.iter_batches(BATCH_ROWS):
+                for data in batch.to_pylist():
+                    yield f"{name} row {count}", data
+                    count += 1
+    except PARQUET_ERRORS as error:
+        raise UnreadableError([Problem("files", name, f"cannot be read ({error}); build the dataset again")]) from error
+
+
+def parse(where: str, data: dict[str, Any], model: type[RowT], problems: list[Problem]) -> RowT | None:
+    """Return the row, or enter what is wrong with it and return None."""
+    try:
+        return model.model_validate(data)
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(str(part) for part in first["loc"])
+        problems.append(Problem("schema", f"{where} ({data.get('id')})", f"{place}: {first['msg']}"))
+        return None
+
+
+def dialogue_places(root: Path, split: str) -> dict[str, int] | None:
+    """Return the position of every dialogue of a split by its id; None when a file cannot be read."""
+    places: dict[str, int] = {}
+    expected = arrow_schema(Dialogue)
+    for path in parquet_files(root, "dialogues", split):
+        try:
+            with pq.ParquetFile(path) as file:
+                if list(_schema_problems(file.schema_arrow, expected)):
+                    return None
+                for batch in file.iter_batches(columns=["id"]):
+                    for dialogue in batch.column(0).to_pylist():
+                        places.setdefault(dialogue, len(places))
+        except PARQUET_ERRORS:
+            return None
+    return places
+
+
+class ViewRows(Generic[RowT]):
+    """Rows of one view and split, taken in the order of the dialogues, so that only one dialogue's are in memory.
+
+    ``whole`` tells that the view has been read without a gap so far: a row that is not there is missing.
+    """
+
+    def __init__(
+        self,
+        root: Path,
+        config: str,
+        split: str,
+        model: type[RowT],
+        places: Mapping[str, int],
+        problems: list[Problem],
+    ) -> None:
+        self._root, self._model, self._places, self._problems = root, model, places, problems
+        self._files = parquet_files(root, config, split)
+        self.whole = bool(self._files)
+        if not self._files and places:
+            problems.append(Problem("views", f"data/{config}", f"has no file for {split}; build the dataset again"))
+        self._rows = self._read()
+        self._head = next(self._rows, None)
+
+    def take(self, place: int) -> list[tuple[str, RowT]]:
+        """Return place and row of those that belong to the dialogue at this position of the split."""
+        taken: list[tuple[str, RowT]] = []
+        while self._head is not None:
+            where, data = self._head
+            its = self._places.get(data["dialogue_id"])
+            if its is not None and its > place:
+                break
+            self._head = next(self._rows, None)
+            if its != place:
+                self._stray(where, data, known=its is not None)
+            elif row := parse(where, data, self._model, self._problems):
+                taken.append((f"{where} ({data['id']})", row))
+        return taken
+
+    def _stray(self, where: str, data: dict[str, Any], *, known: bool) -> None:
+        what = "is not in the order of the dialogues" if known else "belongs to no dialogue of this split"
+        self._problems.append(Problem("views", f"{where} ({data['id']})", what))
+
+    def _read(self) -> Iterator[tuple[str, dict[str, Any]]]:
+        for path in self._files:
+            try:
+                yield from rows_of(self._root, path, self._model)
+            except UnreadableError as error:
+                self.whole = False
+                self._problems += error.problems
+
+
+def _schema_problems(found: pa.Schema, expected: pa.Schema) -> Iterator[str]:
+    for name in expected.names:
+        if (count := found.names.count(name)) != 1:
+            yield f"column {name} is {'there twice' if count else 'missing'}"
+        elif not _same_type(found.field(name).type, expected.field(name).type):
+            yield f"column {name} has another type than the schema: {found.field(name).type}"
+    for name in found.names:
+        if name not in expected.names:
+            yield f"column {name} is not in the schema"
+
+
+def _same_type(found: pa.DataType, expected: pa.DataType) -> bool:
+    """Compare types, whatever a list calls its items."""
+    if pa.types.is_list(found) and pa.types.is_list(expected):
+        return _same_type(found.value_type, expected.value_type)
+    if pa.types.is_struct(found) and pa.types.is_struct(expected):
+        names = [field.name for field in expected]
+        return [field.name for field in found] == names and all(
+            _same_type(found.field(i).type, expected.field(i).type) for i in range(len(names))
+        )
+    return bool(found == expected)
