@@ -48,12 +48,18 @@ def tone_of(persona: str, valence: Valence | None) -> str:
 
 
 @cache
+def verbs_and_focuses(corpus: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return what the actions of a corpus are made of: verbs, and focuses (none for meetings)."""
+    if corpus == "qmsum":
+        return tuple(table("directives")["meeting"].values()), ()
+    return tuple(dict.fromkeys(table("acts")[corpus]["actions"].values())), _focuses()[0]
+
+
+@cache
 def actions(corpus: str) -> tuple[str, ...]:
     """Return every legal action of a corpus, the closed list from which a Director chooses."""
-    if corpus == "qmsum":
-        return tuple(table("directives")["meeting"].values())
-    verbs = dict.fromkeys(table("acts")[corpus]["actions"].values())
-    return tuple(f"{verb} {focus}" for verb in verbs for focus in _focuses()[0])
+    verbs, focuses = verbs_and_focuses(corpus)
+    return tuple(f"{verb} {focus}" for verb in verbs for focus in focuses) if focuses else verbs
 
 
 def tones(personas: Sequence[str]) -> tuple[str, ...]:

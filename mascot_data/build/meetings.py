@@ -55,7 +55,7 @@ def recast_meeting(
 
     ``roster`` are the workplace cards by id. With ``clean=False`` the transcript's text stays as it is.
     """
-    room, dropped = _prepare(meeting, clean)
+    room, dropped = _prepare(meeting, {USER, *roster}, clean)
     segments = [read_spans(topic.spans, len(meeting.utterances)) for topic in meeting.topics]
     covered = [set(_numbers(spans)) for spans, _ in segments]
     homes = [home_of(query, covered, len(meeting.utterances)) for query in meeting.queries]
@@ -74,8 +74,9 @@ def recast_meeting(
     return rows, dropped
 
 
-def _prepare(meeting: Meeting, clean: bool) -> tuple[Room, list[Dropped]]:
-    canonical = canonical_names({utterance.speaker for utterance in meeting.utterances})
+def _prepare(meeting: Meeting, taken: Set[str], clean: bool) -> tuple[Room, list[Dropped]]:
+    found = canonical_names({utterance.speaker for utterance in meeting.utterances})
+    canonical = {spelling: f"{name} (participant)" if name in taken else name for spelling, name in found.items()}
     kept: dict[int, Kept] = {}
     dropped: list[Dropped] = []
     repeated = repeats(meeting.utterances)
@@ -102,7 +103,7 @@ def read_spans(spans: Sequence[Sequence[str]], size: int) -> tuple[Spans, set[st
     read: Spans = []
     flags: set[str] = set()
     for span in spans:
-        bounds = [int(bound) for bound in span if bound.strip().isdecimal()]
+        bounds = [int(bound) for bound in span if len(bound) < 20 and bound.strip().isdecimal()]
         if len(bounds) < len(span) or min(bounds) >= size:
             flags.add("span-lost")
             continue

@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from mascot_data.build.corpora import Corpus
 from mascot_data.build.meetings import recast_meeting
@@ -19,8 +19,7 @@ from mascot_data.sources.conversation import Conversation, Meeting
 from mascot_data.sources.files import Inputs, SourceFile
 
 
-@dataclass(frozen=True, slots=True)
-class Recast:
+class Recast(NamedTuple):
     """One raw conversation and what became of it; ``links`` has an entry for each row."""
 
     where: str

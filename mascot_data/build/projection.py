@@ -1,8 +1,8 @@
 """Many speakers in user and assistant messages, without loss: a projection and its inverse for each point of view.
 
-A line of the room is ``Name: text``; a line break inside the text is followed by two spaces. A Speaker sees its own turns
-as assistant messages and everybody else's lines, in order, inside user messages. The Director sees the whole room in one
-user message. Names hold no line break and no ``": "`` and are unique, so that every line can be read back.
+A line of the room is ``Name: text``; a line break inside the text is followed by two spaces. A Speaker sees its own
+turns as assistant messages and everybody else's lines, in order, inside user messages. The Director sees the whole room
+in one user message. Names hold no line break and no ``": "`` and are unique, so that every line can be read back.
 """
 
 from collections.abc import Iterable, Sequence
@@ -109,4 +109,4 @@ def fit_template(messages: Sequence[Message], *, system: bool = True, alternate:
             fitted[-1] = (role, f"{fitted[-1][1]}\n{content}")
         else:
             fitted.append((role, content))
-    return [("user", held.rstrip()), *fitted] if held else fitted
+    return [("user", held.removesuffix("\n\n")), *fitted] if held else fitted

@@ -28,6 +28,7 @@ from mascot_data.sources.conversation import Conversation, Utterance
 SEPARATOR = "|||| NEW CONVERSATION"
 NO_OUTCOME = OutcomeRow()
 _LETTER = re.compile(r"[^\W\d_]")
+_SCORES = {str(score): score for score in range(1, 6)}
 _SURVEY = {
     "initial_intensity": "survey_score.seeker.initial_emotion_intensity",
     "final_intensity": "survey_score.seeker.final_emotion_intensity",
@@ -48,6 +49,7 @@ class _Spoken(NamedTuple):
     flags: dict[int, list[str]]
     names: dict[bool, str]
     several_names: bool
+    rated: bool
     watched: list[Watchword]
 
 
@@ -87,8 +89,9 @@ def _spoken(conversation: Conversation, rules: CorpusRules, clean: bool) -> _Spo
     names: dict[bool, str] = {}
     for utterance, voice in zip(utterances, voices, strict=True):
         names.setdefault(voice.agent, utterance.speaker)
+    rated = any([utterance.feedback is not None for utterance in utterances])
     several = len({utterance.speaker for utterance in utterances}) > len(names)
-    spoken = _Spoken(utterances, voices, speakers, texts, {}, names, several, _watched(texts))
+    spoken = _Spoken(utterances, voices, speakers, texts, {}, names, several, rated, _watched(texts))
     for number, text in enumerate(texts):
         found = _flags_of(number, text, spoken)
         if found:
@@ -155,7 +158,7 @@ def _turn(index: int, run: list[int], spoken: _Spoken, valence: Valence | None, 
         if main.key in rules.neutral:
             flags = [*flags, "neighbour-persona"]
         asked = directive(rules.source, speaker, main.key, text, valence, main.key_origin)
-    feedback, feedback_flags = _feedback(run, spoken.utterances)
+    feedback, feedback_flags = _feedback(run, spoken.utterances) if spoken.rated else (None, [])
     return TurnRow(
         index,
         speaker,
@@ -195,21 +198,18 @@ def _score(value: str | None) -> tuple[int | None, bool]:
     """Read a score; the second value tells that there is one outside 1 to 5."""
     if value is None or not value.strip():
         return None, False
-    number = int(value) if value.strip().isdecimal() else 0
-    return (number, False) if 1 <= number <= 5 else (None, True)
+    score = _SCORES.get(value.strip())
+    return score, score is None
 
 
 def _feedback(run: list[int], utterances: Sequence[Utterance]) -> tuple[int | None, list[str]]:
-    given = [utterances[n].feedback for n in run if utterances[n].feedback is not None]
-    if not given:
-        return None, []
-    scores = [_score(value) for value in given]
+    scores = [_score(utterances[n].feedback) for n in run]
     valid = [score for score, _ in scores if score is not None]
     return (valid[-1] if valid else None), ["feedback-out-of-range"] if any(bad for _, bad in scores) else []
 
 
 def _outcome(conversation: Conversation) -> tuple[OutcomeRow, set[str]]:
-    if not any(name.startswith("survey_score") for name in conversation.fields):
+    if _SURVEY_FIELDS.isdisjoint(conversation.fields):
         return NO_OUTCOME, {"survey-missing"} if "experience_type" in conversation.fields else set()
     scores = {name: _score(conversation.fields.get(field)) for name, field in _SURVEY.items()}
     flags = {"survey-out-of-range"} if any(bad for _, bad in scores.values()) else set()

@@ -191,7 +191,7 @@ def _build_one(
         rows_digest=digest,
         source_digest=facts["source"]["digest"],
         differences=differences,
-        notes=_notes(corpus, inputs, labels is not None),
+        notes=[] if options.sample else _notes(corpus, inputs, labels is not None),
     )
 
 

@@ -5,7 +5,7 @@ each other (the same situation, the same pair of workers) across splits.
 """
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -26,10 +26,11 @@ LINK_FLAGS: dict[str, tuple[str | None, str]] = {
 }
 """Kind of link to the flags that rows get: when two owners share a key, and when rows of two splits do."""
 
+_BATCH = 500
 _FLAGS = DialogueRow._fields.index("flags")
 
 _TABLES = """
-CREATE TABLE rows (number INTEGER PRIMARY KEY, split INTEGER, place TEXT, id TEXT UNIQUE, body BLOB);
+CREATE TABLE rows (number INTEGER PRIMARY KEY, split INTEGER, place TEXT, source TEXT, body BLOB);
 CREATE TABLE links (row INTEGER, split INTEGER, owner TEXT, kind TEXT, key TEXT);
 """
 _MARKS = """
@@ -41,6 +42,9 @@ CREATE TABLE shared AS
 CREATE TABLE marks AS
     SELECT DISTINCT row, kind, splits FROM shared CROSS JOIN links USING (kind, key);
 CREATE INDEX by_row ON marks (row);
+"""
+_DOUBLES = """
+SELECT group_concat(source, ' and ') FROM rows GROUP BY place HAVING COUNT(*) > 1 ORDER BY MIN(number) LIMIT 1
 """
 _IN_ORDER = """
 SELECT body, (SELECT GROUP_CONCAT(kind || ':' || splits) FROM marks WHERE row = rows.number)
@@ -57,31 +61,37 @@ class Spool:
             self._database.execute(f"PRAGMA {pragma}")
         self._database.executescript(_TABLES)
         self._database.execute("BEGIN")
+        self._count = 0
+        self._rows: list[tuple[int, int, str, str, bytes]] = []
+        self._links: list[tuple[int, int, str, str, str]] = []
 
-    def add(self, where: str, split: Split, row: DialogueRow, owner: str, links: list[Link]) -> None:
-        """Store a row of a split; ``links`` are pairs of kind and key, ``owner`` is whom a link belongs to.
-
-        Raises:
-            InputError: a row of this id is there already.
-        """
+    def add(self, where: str, split: Split, row: DialogueRow, owner: str, links: Iterable[Link]) -> None:
+        """Store a row of a split; ``links`` are pairs of kind and key, ``owner`` is whom a link belongs to."""
+        self._count += 1
         number = SPLITS.index(split)
-        values = (number, natural(row.source_id), row.id, to_json(row))
-        try:
-            cursor = self._database.execute("INSERT INTO rows (split, place, id, body) VALUES (?, ?, ?, ?)", values)
-        except sqlite3.IntegrityError as error:
-            raise InputError(
-                where, f"conversation {row.source_id} occurs twice in the input; remove one copy"
-            ) from error
-        if links:
-            self._database.executemany(
-                "INSERT INTO links VALUES (?, ?, ?, ?, ?)",
-                [(cursor.lastrowid, number, owner, kind, key) for kind, key in links],
-            )
+        self._rows.append((self._count, number, natural(row.source_id), where, to_json(row)))
+        for kind, key in links:
+            self._links.append((self._count, number, owner, kind, key))
+        if len(self._rows) == _BATCH:
+            self._flush()
+
+    def _flush(self) -> None:
+        self._database.executemany("INSERT INTO rows VALUES (?, ?, ?, ?, ?)", self._rows)
+        self._database.executemany("INSERT INTO links VALUES (?, ?, ?, ?, ?)", self._links)
+        self._rows.clear()
+        self._links.clear()
 
     def link(self) -> None:
-        """Work out the flags that follow from links; to be called once, after the last ``add``."""
+        """Work out the flags that follow from links; to be called once, after the last ``add``.
+
+        Raises:
+            InputError: two rows have one source id.
+        """
+        self._flush()
         self._database.execute("COMMIT")
         self._database.executescript(_MARKS)
+        if double := self._database.execute(_DOUBLES).fetchone():
+            raise InputError(double[0], "hold the same conversation; a corpus has each once, so remove one copy")
 
     def size(self, split: Split) -> tuple[int, int]:
         """Return the number of rows of a split and of their bytes as JSON."""

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from mascot_data.build.columns import to_table
-from mascot_data.build.directives import actions, tones
+from mascot_data.build.directives import tones, verbs_and_focuses
 from mascot_data.build.projection import SILENCE, Message, speaker_messages, to_line
 from mascot_data.errors import UsageError
 from mascot_data.personas import Personas, director_message, system_message
@@ -87,17 +87,24 @@ class Room:
         # Only a meeting's outline is told to the agents: a person's own description is what they are to find out.
         self.outline = ScenarioRow._make(row.scenario).situation if row.source == "qmsum" else None
         self.turns = turns
-        self._budget = budget
-        self._tokens: list[int] | None = None
+        self._starts = self._all_starts(budget)
+
+    def _all_starts(self, budget: Budget) -> list[int] | None:
+        """Return for each turn the first one that its context shows; None when all contexts are whole."""
+        count = len(self.turns)
+        starts = [0 if budget.turns is None else max(0, index - budget.turns) for index in range(count + 1)]
+        if budget.tokens is not None:
+            tokens = list(accumulate([budget.count_tokens(turn.line) for turn in self.turns], initial=0))
+            if tokens[-1] > budget.tokens:
+                starts = [
+                    min(max(start, bisect_left(tokens, tokens[index] - budget.tokens)), max(index - 1, 0))
+                    for index, start in enumerate(starts)
+                ]
+        return starts if any(starts) else None
 
     def start(self, index: int) -> int:
         """Return the first turn that the context of turn ``index`` shows."""
-        first = 0 if self._budget.turns is None else max(0, index - self._budget.turns)
-        if self._budget.tokens is not None:
-            if self._tokens is None:
-                self._tokens = list(accumulate(map(self._budget.count_tokens, [t.line for t in self.turns]), initial=0))
-            first = max(first, bisect_left(self._tokens, self._tokens[index] - self._budget.tokens))
-        return max(0, min(first, index - 1))
+        return self._starts[index] if self._starts else 0
 
 
 class Views:
@@ -217,7 +224,7 @@ class Views:
             cards = self._options.cards
             roster = cards.roster_for(room.domain).personas
             named = [cards.cards[persona] for persona in roster]
-            self._directors[key] = director_message(named, actions(room.source), tones(roster))
+            self._directors[key] = director_message(named, *verbs_and_focuses(room.source), tones(roster))
         return _with_outline(self._directors[key], room)
 
 

@@ -10,6 +10,8 @@ from mascot_data.cli.show import show
 from mascot_data.cli.validate import validate
 from mascot_data.errors import MascotError
 
+INTERRUPTED = 130
+
 app = typer.Typer(
     help="Multi-persona dialogue datasets and annotation for MASCOT. Add --debug to any command for tracebacks.",
     no_args_is_help=True,
@@ -29,15 +31,22 @@ def main() -> None:
         app(arguments, prog_name="mascot-data")
     except MascotError as error:
         _fail(str(error), error.exit_code, error if debug else None)
-    except KeyboardInterrupt as error:
-        _fail("stopped; what was there before is unchanged", 130, error if debug else None)
+    except SystemExit as end:
+        if end.code == INTERRUPTED:  # how Typer tells of Ctrl-C
+            _fail("stopped; what was there before is unchanged", INTERRUPTED, end if debug else None)
+        raise
     except Exception as error:
         what = f"unexpected {type(error).__name__}: {error}. Run again with --debug, and please report it"
         _fail(what, 2, error if debug else None)
 
 
 def _fail(message: str, status: int, error: BaseException | None) -> None:
-    print(f"mascot-data: {message}", file=sys.stderr)
+    print(f"mascot-data: {_one_line(message)}", file=sys.stderr)
     if error is not None:
         raise error
     sys.exit(status)
+
+
+def _one_line(text: str) -> str:
+    """Spell out what would break the line or steer the terminal: names in a corpus can hold anything."""
+    return "".join(sign if sign.isprintable() else sign.encode("unicode_escape").decode() for sign in text)

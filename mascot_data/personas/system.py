@@ -31,6 +31,9 @@ def _template(name: str) -> Template:
     return environment.from_string(Path(__file__).with_name(f"{name}.jinja").read_text(encoding="utf-8"))
 
 
-def director_message(cards: Sequence[Card], actions: Sequence[str], tones: Sequence[str]) -> str:
-    """Return the system message of the Director over the given agents, with the closed lists it chooses from."""
-    return _template("director").render(cards=cards, actions=actions, tones=tones)
+def director_message(cards: Sequence[Card], verbs: Sequence[str], focuses: Sequence[str], tones: Sequence[str]) -> str:
+    """Return the system message of the Director over the given agents, with the closed lists it chooses from.
+
+    An action is a verb and a focus, parted by a space; without focuses it is a verb.
+    """
+    return _template("director").render(cards=cards, verbs=verbs, focuses=focuses, tones=tones)

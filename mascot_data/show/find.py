@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-import pyarrow.compute as pc
+import pyarrow as pa
 import pyarrow.parquet as pq
 
 from mascot_data.build.staging import recover
@@ -24,44 +24,55 @@ def find_dialogue(
         number: 0-based position among the rows looked at, used without ``dialogue``.
 
     Raises:
-        DatasetError: there is no such directory or dialogue.
-        UsageError: there is no such split.
+        DatasetError: there is no such directory or dialogue, or it cannot be read.
+        UsageError: there is no such split, or the number is negative.
     """
     root = Path(directory)
     recover(root)
     if split is not None and split not in SPLITS:
         raise UsageError(f"--split {split}: choose one of {', '.join(SPLITS)}")
+    if number < 0:
+        raise UsageError(f"--number {number}: give a position from 0 on")
     files = list(_files(root, split))
     if not files:
         raise DatasetError(
             f"{root}: has no dialogues{f' in {split}' if split else ''}; make them with  mascot-data build"
         )
     for path in files:
-        ids = pq.read_table(path, columns=["id", "source_id"])
-        if dialogue is None:
-            if number < ids.num_rows:
-                return _row(path, number)
-            number -= ids.num_rows
-            continue
-        found = pc.index(ids["id"], dialogue).as_py()
-        if found < 0:
-            found = pc.index(ids["source_id"], dialogue).as_py()
-        if found >= 0:
-            return _row(path, found)
+        try:
+            count, place = _place(path, dialogue, number)
+            if place is not None:
+                return _row(path, place)
+        except (pa.ArrowException, OSError, ValueError, KeyError) as error:
+            what = str(error).partition("\n")[0]
+            raise DatasetError(f"{path}: cannot be read ({what}); build the dataset again") from error
+        number -= count
     wanted = f"dialogue {dialogue!r}" if dialogue is not None else "so many dialogues"
     raise DatasetError(f"{root}: has no {wanted}{f' in {split}' if split else ''}")
 
 
 def _files(root: Path, split: str | None) -> Iterator[Path]:
     for name in SPLITS if split is None else (split,):
-        yield from sorted((root / "data" / "dialogues").glob(f"{name}-*-of-*.parquet"))
+        yield from sorted((root / "data" / "dialogues").glob(f"{name}-*.parquet"))
 
 
-def _row(path: Path, number: int) -> Dialogue:
-    file = pq.ParquetFile(path)
-    for group in range(file.num_row_groups):
-        rows = file.metadata.row_group(group).num_rows
-        if number < rows:
-            return Dialogue.model_validate(file.read_row_group(group).slice(number, 1).to_pylist()[0])
-        number -= rows
-    raise DatasetError(f"{path}: has no row {number}")
+def _place(path: Path, dialogue: str | None, number: int) -> tuple[int, int | None]:
+    """Return how many rows a file has, and the position of the row that is looked for."""
+    if dialogue is None:
+        count = pq.read_metadata(path).num_rows
+        return count, number if number < count else None
+    ids = pq.read_table(path, columns=["id", "source_id"])
+    for column in ("id", "source_id"):
+        values = ids[column].to_pylist()
+        if dialogue in values:
+            return ids.num_rows, values.index(dialogue)
+    return ids.num_rows, None
+
+
+def _row(path: Path, place: int) -> Dialogue:
+    with pq.ParquetFile(path) as file:
+        group = 0
+        while place >= (rows := file.metadata.row_group(group).num_rows):
+            place -= rows
+            group += 1
+        return Dialogue.model_validate(file.read_row_group(group).slice(place, 1).to_pylist()[0])

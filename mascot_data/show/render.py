@@ -1,12 +1,11 @@
 """Render a dialogue for a terminal or as a page. Its text is untrusted: nothing in it is markup, here or there."""
 
-import io
 import re
 from importlib import resources
 from pathlib import Path
+from typing import Any
 
 import jinja2
-from rich.console import Console
 from rich.text import Text
 
 from mascot_data.errors import OutputError
@@ -47,15 +46,13 @@ def show(
             Path(html).write_text(render_html(row), encoding="utf-8")
         except OSError as error:
             raise OutputError(f"{html}: cannot be written ({error.strerror})") from error
-    console = Console(file=io.StringIO(), width=100, record=True)
-    for line in render_text(row):
-        console.print(line)
-    return console.export_text()
+    return "".join(f"{line.plain}\n" for line in render_text(row))
 
 
 def render_text(row: Dialogue) -> list[Text]:
     """Return the lines of a dialogue for a rich console; control characters of the text are made visible."""
-    lines = [Text(visible(row.id), style="bold"), *_scenario_lines(row), Text()]
+    row = _shown(row)
+    lines = [Text(row.id, style="bold"), *_scenario_lines(row), Text()]
     for turn in row.turns:
         lines.extend(_turn_lines(turn))
     if row.flags:
@@ -66,28 +63,40 @@ def render_text(row: Dialogue) -> list[Text]:
 def _scenario_lines(row: Dialogue) -> list[Text]:
     scenario = row.scenario
     facts = [row.subset, scenario.emotion, scenario.problem, scenario.topic]
-    lines = [Text(visible(" · ".join(fact for fact in facts if fact)), style="dim")]
+    lines = [Text(" · ".join(fact for fact in facts if fact), style="dim")]
     if scenario.situation:
-        lines.append(Text(visible(scenario.situation), style="italic"))
+        lines.append(Text(scenario.situation, style="italic"))
     return lines
 
 
 def _turn_lines(turn: Turn) -> list[Text]:
     colour = COLOURS.get(turn.persona or "", OTHER_COLOUR if turn.kind == "agent" else "default")
-    head = Text(visible(turn.speaker), style=f"bold {colour}" if colour != "default" else "bold")
+    head = Text(turn.speaker, style=f"bold {colour}" if colour != "default" else "bold")
     if turn.directive:
-        head.append(f"  {visible(turn.directive.action)}; {visible(turn.directive.tone)}", style="dim not bold")
+        head.append(f"  {turn.directive.action}; {turn.directive.tone}", style="dim not bold")
     if turn.flags:
         head.append(f"  [{', '.join(turn.flags)}]", style="dim not bold")
-    return [head, Text(visible(turn.text)), Text()]
+    return [head, Text(turn.text), Text()]
 
 
 def visible(text: str) -> str:
-    """Replace control characters (but line breaks) by a visible escape, so that a text cannot steer the terminal."""
-    return _CONTROL.sub(lambda match: f"\\x{ord(match[0]):02x}", text)
+    """Replace what could steer a terminal or turn the direction of writing by a visible escape; keeps line breaks."""
+    return _CONTROL.sub(lambda match: ascii(match[0])[1:-1], text)
 
 
-_CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+_CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+
+
+def _shown(row: Dialogue) -> Dialogue:
+    return Dialogue.model_validate(_visible(row.model_dump()))
+
+
+def _visible(value: Any) -> Any:
+    if isinstance(value, str):
+        return visible(value)
+    if isinstance(value, list):
+        return [_visible(item) for item in value]
+    return {name: _visible(item) for name, item in value.items()} if isinstance(value, dict) else value
 
 
 def render_html(row: Dialogue) -> str:
@@ -96,5 +105,6 @@ def render_html(row: Dialogue) -> str:
     template = environment.from_string(
         resources.files("mascot_data.show").joinpath("page.html.jinja").read_text("utf-8")
     )
+    row = _shown(row)
     roles = {speaker.id: speaker.role or "" for speaker in row.speakers}
     return template.render(row=row, roles=roles, colours=COLOURS, other=OTHER_COLOUR, flags=FLAGS)

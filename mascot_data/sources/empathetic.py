@@ -8,6 +8,7 @@ part of the conversation and is left out.
 
 import csv
 from collections.abc import Iterator
+from itertools import repeat
 from pathlib import PurePosixPath
 
 from mascot_data.errors import InputError
@@ -43,21 +44,26 @@ def read(files: list[SourceFile], intents: Intents | None = None) -> Iterator[Co
         rows = _rows(file)
         if not _in_order(file):
             rows = iter(sorted(rows, key=lambda item: (natural(item[1][0]), int(item[1][1]))))
+        group: list[tuple[int, Row]] = []
         for group in _groups(rows):
             yield _conversation(file, split, group, intents)
+        if not group:
+            raise InputError(file.name, "holds no conversation, only a header; fetch the file again")
 
 
 def _rows(file: SourceFile) -> Iterator[tuple[int, Row]]:
     lines = read_lines(file)
     width = len(_header(file, next(lines, None)))
+    widths: tuple[int, ...] = (width, width + 1)  # the first row tells whether there are candidates
     for number, line in lines:
         row = line.split(",")
-        if len(row) == width or len(row) == width + 1:
+        if len(row) in widths:
+            widths = (len(row),)
             yield number, row
         elif line:
             raise InputError(
                 f"{file.name} line {number}",
-                f"has {len(row)} fields where the header has {width}; in this corpus commas inside a field are written "
+                f"has {len(row)} fields instead of {widths[0]}; in this corpus commas inside a field are written "
                 "_comma_ and nothing is quoted, so take the file of the original release",
             )
 
@@ -83,7 +89,7 @@ def _in_order(file: SourceFile) -> bool:
     for number, line in lines:
         conv_id, _, rest = line.partition(",")
         position = rest.partition(",")[0]
-        if not position.isdecimal() and line:
+        if (not position.isdecimal() or len(position) > 9) and line:
             raise InputError(f"{file.name} line {number}", f"utterance_idx {position[:40]!r} is not a number")
         if conv_id != previous:
             if hash(conv_id) in seen:
@@ -113,15 +119,17 @@ def _conversation(
     number, first = group[0]
     where = f"{file.name} line {number}"
     conv_id = first[0]
-    labels = _labels(where, conv_id, group, intents)
     numbers = [int(row[1]) for _, row in group]
-    fields = {"workers": " ".join(dict.fromkeys(row[4] for _, row in group))}
-    for column, name in enumerate(COLUMNS[6:], start=6):
-        if values := list(dict.fromkeys(row[column] for _, row in group if row[column : column + 1] and row[column])):
-            fields[name] = " ".join(decode(value) for value in values)
-    flags = [] if numbers == list(range(1, len(numbers) + 1)) else ["missing-utterance"]
     if len(set(numbers)) < len(numbers):
-        raise InputError(where, f"conversation {conv_id} has utterance {numbers[0]} twice; the file holds it twice")
+        raise InputError(where, f"conversation {conv_id} occurs twice in the file, or one of its utterances does")
+    labels = _labels(where, conv_id, group, intents)
+    fields = {"workers": " ".join(dict.fromkeys([row[4] for _, row in group]))}
+    for column, name in enumerate(COLUMNS[6:], start=6):
+        if values := dict.fromkeys([row[column] for _, row in group if len(row) > column and row[column]]):
+            fields[name] = " ".join(map(decode, values))
+    # Without the speaker's first utterance, it is the listener who comes first.
+    listener_first = numbers[0] > 1 and numbers[0] % 2 == 0
+    flags = [] if numbers == list(range(1, len(numbers) + 1)) else ["missing-utterance"]
     if intents is not None and labels is None:
         flags.append("acts-missing")
     return Conversation(
@@ -132,9 +140,10 @@ def _conversation(
         situation=decode(first[3]),
         emotion=first[2],
         utterances=[
-            Utterance(row[4], decode(row[5]), labels[i] if labels else None) for i, (_, row) in enumerate(group)
+            Utterance(row[4], decode(row[5]), label)
+            for (_, row), label in zip(group, labels or repeat(None), strict=False)
         ],
-        agents=frozenset(row[4] for _, row in group if row[4] != first[4]),
+        agents=frozenset([row[4] for _, row in group if (row[4] == first[4]) == listener_first]),
         fields=fields,
         flags=flags,
         links=[("pair", conv_id.partition("_")[0])],
@@ -163,7 +172,7 @@ def _words(text: str) -> str:
 
 
 def read_intents(files: list[SourceFile]) -> Intents:
-    """Read the EmpatheticIntents files: ordinary CSV, one an emotion; its nine duplicates, marked `` (1)``, are left out.
+    """Read the EmpatheticIntents files: ordinary CSV, one an emotion; the nine doubles, marked `` (1)``, are left out.
 
     Raises:
         InputError: no file, a missing column, or a row without its fields; names the file and line.
@@ -172,14 +181,22 @@ def read_intents(files: list[SourceFile]) -> Intents:
     for file in files:
         if not file.base.endswith(".csv"):
             continue
-        reader = csv.reader(line + "\n" for _, line in read_lines(file))
-        if next(reader, None) != ["Dialog_ID", "Type", "Actor", "Text", "Label"]:
-            raise InputError(f"{file.name} line 1", "the header must be Dialog_ID,Type,Actor,Text,Label")
-        for row in reader:
+        for number, row in _intent_rows(file):
             if len(row) != 5:
-                raise InputError(f"{file.name} line {reader.line_num}", f"has {len(row)} fields instead of 5")
+                raise InputError(f"{file.name} line {number}", f"has {len(row)} fields instead of 5")
             if row[1] == "utterance" and not row[0].endswith(" (1)"):
                 found.setdefault(row[0], []).append((row[4], row[3]))
     if not found:
         raise InputError("--intents", "holds no CSV file of EmpatheticIntents")
     return found
+
+
+def _intent_rows(file: SourceFile) -> Iterator[tuple[int, Row]]:
+    reader = csv.reader(line + "\n" for _, line in read_lines(file))
+    try:
+        if next(reader, None) != ["Dialog_ID", "Type", "Actor", "Text", "Label"]:
+            raise InputError(f"{file.name} line 1", "the header must be Dialog_ID,Type,Actor,Text,Label")
+        for row in reader:
+            yield reader.line_num, row
+    except csv.Error as error:
+        raise InputError(f"{file.name} line {reader.line_num}", f"is no CSV ({error}); fetch the file again") from error

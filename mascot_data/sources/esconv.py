@@ -7,29 +7,19 @@ two. So both layouts give the same ids (positions in ESConv.json) and the same s
 
 import json
 import random
-import re
 from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
-import ijson
-
 from mascot_data.errors import InputError
 from mascot_data.records.dialogue import Split
 from mascot_data.sources.conversation import SPLIT_NAMES, Conversation, Utterance
-from mascot_data.sources.files import (
-    SourceFile,
-    check_encoding,
-    describe_json_error,
-    parse_json,
-    read_lines,
-    reading,
-)
+from mascot_data.sources.files import SourceFile, read_lines
+from mascot_data.sources.json_text import parse_json, read_array
 
 RELEASE_SIZE = 1300
 SEEKERS = frozenset({"seeker", "usr", "speaker"})
 SUPPORTERS = frozenset({"supporter", "sys", "listener"})
-_CONVERSATION_KEY = re.compile(rb'"dialog"\s*:')
 _OWN_FIELDS = frozenset({"situation", "emotion_type", "dialog", "survey_score"})
 
 
@@ -65,11 +55,11 @@ def read(files: list[SourceFile]) -> Iterator[Conversation]:
         if file.stem in SPLIT_NAMES:
             yield from _read_hub(file, positions[SPLIT_NAMES[file.stem]])
         elif "failed" in file.base.lower():
-            for number, where, raw in _read_array(file):
+            for number, (where, raw) in enumerate(read_array(file, "conversation")):
                 yield _conversation(where, f"failed-{number}", "train", "failed", raw)
         else:
             splits = hub_splits(_count(file))
-            for number, where, raw in _read_array(file):
+            for number, (where, raw) in enumerate(read_array(file, "conversation")):
                 yield _conversation(where, str(number), splits[number], "main", raw)
 
 
@@ -116,44 +106,21 @@ def _read_hub(file: SourceFile, positions: list[int]) -> Iterator[Conversation]:
 
 
 def _count(file: SourceFile) -> int:
-    count, tail = 0, b""
-    with reading(file) as stream:
-        while chunk := stream.read(2**20):
-            block = tail + chunk
-            matches = list(_CONVERSATION_KEY.finditer(block))
-            count += len(matches)
-            tail = block[max(matches[-1].end() if matches else 0, len(block) - 64) :]
+    count = sum(1 for _ in read_array(file, "conversation"))
+    if not count:
+        raise InputError(file.name, "holds no conversation; fetch the file again")
     return count
 
 
-def _read_array(file: SourceFile) -> Iterator[tuple[int, str, Any]]:
-    check_encoding(file)
-    number = -1
-    with reading(file) as stream:
-        start = stream.read(200)
-    if start.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] != b"[":
-        text = start.decode(errors="replace")
-        raise InputError(file.name, describe_json_error(text, "a list of conversations begins with '['"))
-    try:
-        with reading(file) as stream:
-            if start.startswith(b"\xef\xbb\xbf"):
-                stream.read(3)
-            for number, raw in enumerate(ijson.items(stream, "item", buf_size=2**18)):
-                yield number, f"{file.name} conversation {number}", raw
-    except ijson.JSONError as error:
-        reason = str(error).partition("\n")[0].strip()
-        raise InputError(
-            file.name, f"is not valid JSON or is cut off after conversation {number} ({reason}); fetch the file again"
-        ) from error
-
-
-def _conversation(where: str, source_id: str, split: Split, subset: str, raw: Any) -> Conversation:  # noqa: ANN401
+def _conversation(where: str, source_id: str, split: Split, subset: str, raw: Any) -> Conversation:
     if not isinstance(raw, dict) or not isinstance(raw.get("dialog"), list):
         raise InputError(
             where, "is not a conversation of ESConv: it has no list 'dialog'; check that the file is ESConv's"
         )
     fields = {name: _as_text(value) for name, value in raw.items() if name not in _OWN_FIELDS}
-    for side, scores in (raw.get("survey_score") or {}).items():
+    survey = _object(where, raw, "survey_score")
+    for side in survey:
+        scores = _object(where, survey, side)
         fields |= {f"survey_score.{side}.{name}": _as_text(value) for name, value in scores.items()}
     utterances = []
     for number, entry in enumerate(raw["dialog"]):
@@ -173,20 +140,29 @@ def _conversation(where: str, source_id: str, split: Split, subset: str, raw: An
     )
 
 
-def _utterance(where: str, entry: Any) -> tuple[Utterance, dict[str, Any]]:  # noqa: ANN401
+def _utterance(where: str, entry: Any) -> tuple[Utterance, dict[str, Any]]:
     if not isinstance(entry, dict):
         raise InputError(where, "is not an object with a speaker and a text")
-    labels = dict(entry.get("annotation") or {})
+    labels = dict(_object(where, entry, "annotation"))
     if "strategy" in entry:
         labels["strategy"] = entry["strategy"]
     speaker, text = entry.get("speaker"), entry.get("content", entry.get("text"))
     if not isinstance(text, str):
         raise InputError(where, "has no text: neither 'content' nor 'text' is there")
-    if speaker not in SEEKERS and speaker not in SUPPORTERS:
+    if not isinstance(speaker, str) or (speaker not in SEEKERS and speaker not in SUPPORTERS):
         raise InputError(where, f"speaker {speaker!r} is none of seeker, supporter, usr, sys, speaker, listener")
     feedback = labels.pop("feedback", None)
     strategy = labels.pop("strategy", None)
+    if strategy is not None and not isinstance(strategy, str):
+        raise InputError(where, f"strategy {strategy!r} is no text; check that the file is ESConv's")
     return Utterance(speaker, text, strategy, None if feedback is None else str(feedback)), labels
+
+
+def _object(where: str, raw: dict[str, Any], name: str) -> dict[str, Any]:
+    value = raw.get(name) or {}
+    if not isinstance(value, dict):
+        raise InputError(where, f"{name!r} is no object; check that the file is ESConv's")
+    return value
 
 
 def _text_field(where: str, raw: dict[str, Any], name: str) -> str:
@@ -196,5 +172,5 @@ def _text_field(where: str, raw: dict[str, Any], name: str) -> str:
     return value
 
 
-def _as_text(value: Any) -> str:  # noqa: ANN401
+def _as_text(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)

@@ -5,15 +5,16 @@ unpacked size is refused.
 """
 
 import hashlib
-import json
+import lzma
 import tarfile
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path, PurePosixPath
-from typing import IO, Any, Self
+from typing import IO, Self
 
 from mascot_data.errors import ArchiveError, InputError
 
@@ -23,6 +24,17 @@ MAX_MEMBERS = 100_000
 MAX_RATIO = 500
 ARCHIVE_SUFFIXES = (".zip", ".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz")
 _BOMS = {b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16"}
+_BROKEN = (
+    zipfile.BadZipFile,
+    tarfile.TarError,
+    zlib.error,
+    lzma.LZMAError,
+    EOFError,
+    OSError,
+    NotImplementedError,
+    UnicodeDecodeError,
+)
+"""What reading a damaged file or archive can raise."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +61,7 @@ class SourceFile:
 
     def sha256(self) -> str:
         """Digest of the file's bytes, as hex."""
-        with self.open() as stream:
+        with reading(self) as stream:
             return hashlib.file_digest(stream, "sha256").hexdigest()  # type: ignore[arg-type]
 
 
@@ -57,16 +69,14 @@ class Inputs:
     """The files a user points at; a context manager, because an archive stays open while it is read."""
 
     def __init__(self, path: Path) -> None:
-        self._stack = ExitStack()
         self.path = path
-        if not path.exists():
-            raise InputError(str(path), "there is no such file or folder; check --input")
-        if path.is_dir():
-            self.files = list(_folder_files(path))
-        elif path.name.lower().endswith(ARCHIVE_SUFFIXES):
-            self.files = list(self._archive_files(path))
-        else:
-            self.files = [SourceFile(path.name, lambda: path.open("rb"))]
+        with ExitStack() as opened:
+            try:
+                self.files = list(_files_of(path, opened))
+            except _BROKEN as error:
+                kind = ArchiveError if path.is_file() else InputError
+                raise kind(str(path), f"cannot be read ({error}); check it or fetch it again") from error
+            self._stack = opened.pop_all()
 
     def __enter__(self) -> Self:
         return self
@@ -74,21 +84,35 @@ class Inputs:
     def __exit__(self, *_: object) -> None:
         self._stack.close()
 
-    def _archive_files(self, path: Path) -> Iterator[SourceFile]:
-        try:
-            if path.name.lower().endswith(".zip"):
-                yield from _zip_files(self._stack.enter_context(zipfile.ZipFile(path)), path)
-            else:
-                yield from _tar_files(self._stack.enter_context(tarfile.open(path)), path)  # noqa: SIM115
-        except (zipfile.BadZipFile, tarfile.TarError, EOFError, OSError) as error:
-            raise ArchiveError(str(path), f"the archive cannot be read ({error}); fetch it again") from error
+
+def _files_of(path: Path, stack: ExitStack) -> Iterator[SourceFile]:
+    name = path.name.lower()
+    if path.is_dir():
+        return _folder_files(path)
+    if not path.exists():
+        raise InputError(str(path), "there is no such file or folder; check the path")
+    if not path.is_file():
+        raise InputError(str(path), "is neither a file nor a folder; save what it gives to a file first")
+    if name.endswith(".zip"):
+        return _zip_files(stack.enter_context(zipfile.ZipFile(path)), path)
+    if name.endswith(ARCHIVE_SUFFIXES):
+        return _tar_files(stack.enter_context(tarfile.open(path)), path)
+    return iter([SourceFile(_shown(path.name), _opener(path))])
 
 
 def _folder_files(path: Path) -> Iterator[SourceFile]:
-    for entry in sorted(path.rglob("*")):
+    entries = list(islice(path.rglob("*"), MAX_MEMBERS + 1))
+    if len(entries) > MAX_MEMBERS:
+        raise InputError(str(path), f"holds more than {MAX_MEMBERS:,} files; point to the folder of the corpus itself")
+    for entry in sorted(entries):
         relative = entry.relative_to(path)
         if entry.is_file() and not _is_hidden(relative.parts):
-            yield SourceFile(relative.as_posix(), _opener(entry))
+            yield SourceFile(_shown(relative.as_posix()), _opener(entry))
+
+
+def _shown(name: str) -> str:
+    """Return a file's name as text that can be written anywhere, should its bytes be no UTF-8."""
+    return name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
 def _opener(path: Path) -> Callable[[], IO[bytes]]:
@@ -101,15 +125,16 @@ def _zip_files(archive: zipfile.ZipFile, path: Path) -> Iterator[SourceFile]:
         total += member.file_size
         _check_member(path, number, member.filename, total)
         if not member.is_dir() and not _is_hidden(PurePosixPath(member.filename).parts):
-            yield SourceFile(member.filename, _zip_opener(archive, member, path))
+            yield SourceFile(member.filename.replace("\\", "/"), _zip_opener(archive, member, path))
 
 
 def _zip_opener(archive: zipfile.ZipFile, member: zipfile.ZipInfo, path: Path) -> Callable[[], IO[bytes]]:
     def opener() -> IO[bytes]:
         try:
             return archive.open(member)
-        except (zipfile.BadZipFile, RuntimeError, NotImplementedError) as error:
-            raise ArchiveError(f"{path}:{member.filename}", f"the member cannot be read ({error})") from error
+        except (zipfile.BadZipFile, RuntimeError, UnicodeDecodeError) as error:  # encrypted, unknown compression
+            what = f"the member cannot be read ({error}); unpack the archive and give the folder"
+            raise ArchiveError(f"{path}:{member.filename}", what) from error
 
     return opener
 
@@ -120,7 +145,7 @@ def _tar_files(archive: tarfile.TarFile, path: Path) -> Iterator[SourceFile]:
         total += member.size
         _check_member(path, number, member.name, total)
         if member.isfile() and not _is_hidden(PurePosixPath(member.name).parts):
-            yield SourceFile(member.name, _tar_opener(archive, member))
+            yield SourceFile(_shown(member.name), _tar_opener(archive, member))
 
 
 def _tar_opener(archive: tarfile.TarFile, member: tarfile.TarInfo) -> Callable[[], IO[bytes]]:
@@ -161,42 +186,28 @@ def read_lines(file: SourceFile) -> Iterator[tuple[int, str]]:
                 where = f"{file.name} line {number}"
                 raise InputError(where, "is longer than 16 MiB; no file of the corpus is like that")
             if number == 1:
-                line = _without_bom(file, line)
+                line = without_bom(file, line)
             try:
                 yield number, line.rstrip(b"\r\n").decode()
             except UnicodeDecodeError as error:
-                raise _not_utf8(file, f" line {number}", error) from error
+                raise not_utf8(file, f" line {number}", error) from error
 
 
 def read_text(file: SourceFile) -> str:
     """Return a whole file as text, without a byte-order mark.
 
     Raises:
-        InputError: the file is not UTF-8.
+        InputError: the file is not UTF-8 or longer than 16 MiB.
     """
     with reading(file) as stream:
-        data = _without_bom(file, stream.read())
+        data = stream.read(MAX_LINE_BYTES + 1)
+    if len(data) > MAX_LINE_BYTES:
+        raise InputError(file.name, "is longer than 16 MiB; no file of the corpus is like that")
+    data = without_bom(file, data)
     try:
         return data.decode()
     except UnicodeDecodeError as error:
-        raise _not_utf8(file, f" line {data[: error.start].count(10) + 1}", error) from error
-
-
-def parse_json(where: str, text: str) -> Any:  # noqa: ANN401
-    """Parse JSON; an error names ``where``, the line and column, and says when the text is a web page."""
-    try:
-        return json.loads(text)
-    except ValueError as error:
-        raise InputError(where, describe_json_error(text[:200], str(error))) from error
-
-
-def describe_json_error(start: str, error: str) -> str:
-    """Say in a sentence why a text is not JSON; ``start`` is its beginning."""
-    if not start.strip():
-        return "is empty; fetch the file again"
-    if looks_like_html(start):
-        return "is a web page, not JSON; fetch the file itself (the raw link), not its page"
-    return f"is not valid JSON or is cut off ({error}); fetch the file again"
+        raise not_utf8(file, f" line {data[: error.start].count(10) + 1}", error) from error
 
 
 def looks_like_html(text: str) -> bool:
@@ -204,20 +215,16 @@ def looks_like_html(text: str) -> bool:
     return text.lstrip()[:14].lower().startswith(("<!doctype", "<html", "<head"))
 
 
-def check_encoding(file: SourceFile) -> None:
-    """Refuse a file that begins with a UTF-16 byte-order mark."""
-    with reading(file) as stream:
-        _without_bom(file, stream.read(4))
-
-
-def _without_bom(file: SourceFile, data: bytes) -> bytes:
+def without_bom(file: SourceFile, data: bytes) -> bytes:
+    """Return the beginning of a UTF-8 file without its byte-order mark; refuse UTF-16."""
     for mark, name in _BOMS.items():
         if data.startswith(mark):
             raise InputError(file.name, f"is {name} text; save it as UTF-8")
     return data.removeprefix(b"\xef\xbb\xbf")
 
 
-def _not_utf8(file: SourceFile, place: str, error: UnicodeDecodeError) -> InputError:
+def not_utf8(file: SourceFile, place: str, error: UnicodeDecodeError) -> InputError:
+    """Make the error of a byte that is not UTF-8; ``place`` follows the file name."""
     what = f"byte 0x{error.object[error.start]:02x} is not UTF-8 (latin-1 perhaps?); save the file as UTF-8"
     return InputError(f"{file.name}{place}", what)
 
@@ -228,5 +235,5 @@ def reading(file: SourceFile) -> Iterator[IO[bytes]]:
     try:
         with file.open() as stream:
             yield stream
-    except (zipfile.BadZipFile, tarfile.TarError, zlib.error, EOFError, OSError) as error:
+    except _BROKEN as error:
         raise InputError(file.name, f"cannot be read to its end ({error}); check the file or fetch it again") from error

@@ -49,7 +49,7 @@ def located(
 
 def _below(given: Path, source: str, folders: Sequence[str], many: bool) -> Path:
     found = next((given / name for name in folders if (given / name).is_dir()), None)
-    if found is None and many:
+    if found is None and many and given.exists():
         raise InputError(str(given), f"has no folder for {source}: with --source all it needs one named {folders[0]}")
     return found or given
 

@@ -15,7 +15,8 @@ from typing import Any, NamedTuple
 from mascot_data.errors import InputError
 from mascot_data.records.dialogue import Split
 from mascot_data.sources.conversation import SPLIT_NAMES, Meeting, Query, Topic, Utterance, natural
-from mascot_data.sources.files import SourceFile, parse_json, read_lines, read_text
+from mascot_data.sources.files import SourceFile, read_lines, read_text
+from mascot_data.sources.json_text import parse_json
 
 _KEYS = ("topic_list", "general_query_list", "specific_query_list", "meeting_transcripts")
 _NAME_PREFIXES = {
@@ -60,7 +61,7 @@ def select(files: list[SourceFile]) -> list[SourceFile]:
     single = [file for file in files if file.base.endswith(".json")]
     lines = [file for file in files if file.base.endswith(".jsonl")]
     if not any(file.folder in SPLIT_NAMES for file in single) and not any(file.stem in SPLIT_NAMES for file in lines):
-        return single + lines or (files if len(files) == 1 else [])
+        return _prefer_all(single) + lines or (files if len(files) == 1 else [])
     chosen: list[SourceFile] = []
     for names in (("train",), ("val", "valid", "dev", "validation"), ("test",)):
         meetings = _prefer_all([file for file in single if file.folder in names])
@@ -92,13 +93,13 @@ def read(files: list[SourceFile]) -> Iterator[Meeting]:
             raise InputError(file.name, "is empty; fetch the file again")
 
 
-def _meeting(file: SourceFile, where: str, fallback: str, raw: Any) -> Meeting:  # noqa: ANN401
+def _meeting(file: SourceFile, where: str, fallback: str, raw: Any) -> Meeting:
     if not isinstance(raw, dict) or not all(isinstance(raw.get(key), list) for key in _KEYS):
         raise InputError(where, f"is not a meeting of QMSum: it needs the lists {', '.join(_KEYS)}")
     utterances = [_utterance(f"{where} turn {n}", entry) for n, entry in enumerate(raw["meeting_transcripts"])]
     by_digest, by_name = known_meetings()
     known = by_digest.get(transcript_digest(utterances))
-    name = known.name if known else fallback
+    name = known.name if known else fallback.replace("#", "-")  # '#' parts a meeting from its segment in our ids
     stated = SPLIT_NAMES.get(file.folder) or SPLIT_NAMES.get(file.stem)
     known = known or by_name.get(name)
     general = [_query(f"{where} general query {n}", entry, False) for n, entry in enumerate(raw["general_query_list"])]
@@ -116,17 +117,19 @@ def _meeting(file: SourceFile, where: str, fallback: str, raw: Any) -> Meeting: 
     )
 
 
-def _utterance(where: str, entry: Any) -> Utterance:  # noqa: ANN401
+def _utterance(where: str, entry: Any) -> Utterance:
     return Utterance(_text(where, entry, "speaker"), _text(where, entry, "content"))
 
 
-def _topic(where: str, entry: Any) -> Topic:  # noqa: ANN401
+def _topic(where: str, entry: Any) -> Topic:
     return Topic(_text(where, entry, "topic"), _spans(where, entry))
 
 
-def _query(where: str, entry: Any, specific: bool) -> Query:  # noqa: ANN401
-    spans = _spans(where, entry) if specific else None
-    return Query(_text(where, entry, "query"), _text(where, entry, "answer"), spans)
+def _query(where: str, entry: Any, specific: bool) -> Query:
+    query, answer = _text(where, entry, "query"), _text(where, entry, "answer")
+    if not query.strip() or not answer.strip():
+        raise InputError(where, "its query or its answer is blank; remove it or fill it in")
+    return Query(query, answer, _spans(where, entry) if specific else None)
 
 
 def _spans(where: str, entry: dict[str, Any]) -> list[list[str]]:
@@ -136,7 +139,7 @@ def _spans(where: str, entry: dict[str, Any]) -> list[list[str]]:
     return [[str(bound) for bound in span] for span in spans]
 
 
-def _text(where: str, entry: Any, key: str) -> str:  # noqa: ANN401
+def _text(where: str, entry: Any, key: str) -> str:
     value = entry.get(key) if isinstance(entry, dict) else None
     if not isinstance(value, str):
         raise InputError(where, f"has no text {key!r}; check that the file is a meeting of QMSum")

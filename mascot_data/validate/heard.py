@@ -7,6 +7,7 @@ from mascot_data.build.projection import Said
 from mascot_data.build.views import room_names
 from mascot_data.personas import Card, Personas
 from mascot_data.records import Dialogue
+from mascot_data.records.rows import SpeakerRow
 
 OWN = ""
 """Name that stands for the agent's own turns, which carry none in its prompt."""
@@ -21,30 +22,32 @@ class Names:
 
     def __init__(self) -> None:
         self._cards: dict[str, str] = {}
+        self._last: tuple[Dialogue, dict[str, str | None]] | None = None
 
     def of(self, dialogue: Dialogue) -> dict[str, str | None]:
         """Return speaker id to name, None for an agent that was not heard yet."""
-        cards = self._cards | {p: f"unknown {p}" for p in _personas(dialogue) if p not in self._cards}
-        names = _room_names(dialogue, cards)
-        unheard = {s.id for s in dialogue.speakers if s.persona and s.persona not in self._cards}
-        return {speaker: None if speaker in unheard else name for speaker, name in names.items()}
+        if self._last is None or self._last[0] is not dialogue:
+            names = _room_names(dialogue, self._known(dialogue))
+            unheard = {s.id for s in dialogue.speakers if s.persona and s.persona not in self._cards}
+            self._last = dialogue, {speaker: None if speaker in unheard else name for speaker, name in names.items()}
+        return self._last[1]
 
     def learn(self, dialogue: Dialogue, persona: str, heard: str) -> None:
-        """Enter the name under which a persona is heard in a dialogue, without the number that tells namesakes apart."""
+        """Enter the name under which a persona is heard in a dialogue, less the number of a namesake."""
         agent = next(speaker.id for speaker in dialogue.speakers if speaker.persona == persona)
-        known = {p: self._cards.get(p, f"unknown {p}") for p in _personas(dialogue)}
         bare = heard.rpartition(" (")[0]
-        numbered = bare and _room_names(dialogue, {**known, persona: bare})[agent] == heard
+        numbered = bare and _room_names(dialogue, {**self._known(dialogue), persona: bare})[agent] == heard
         self._cards[persona] = bare if numbered else heard
+        self._last = None
 
-
-def _personas(dialogue: Dialogue) -> list[str]:
-    return [speaker.persona for speaker in dialogue.speakers if speaker.persona]
+    def _known(self, dialogue: Dialogue) -> dict[str, str]:
+        personas = [speaker.persona for speaker in dialogue.speakers if speaker.persona]
+        return {persona: self._cards.get(persona, f"unknown {persona}") for persona in personas}
 
 
 def _room_names(dialogue: Dialogue, cards: dict[str, str]) -> dict[str, str]:
     named = {persona: Card.model_construct(name=name) for persona, name in cards.items()}
-    speakers = [{"id": s.id, "kind": s.kind, "persona": s.persona} for s in dialogue.speakers]
+    speakers = [SpeakerRow(s.id, s.kind, s.persona, s.role, s.name) for s in dialogue.speakers]
     return room_names(speakers, Personas(named, {}))
 
 
@@ -62,11 +65,11 @@ def heard_problem(
     for index, (turn, found) in enumerate(zip_longest(turns, said), start=first):
         if turn is None or found is None:
             return f"its prompt shows {len(said)} turns, not the {len(turns)} from {first} to {end}"
+        if found.text != turn.text:
+            return f"its prompt shows another text for turn {index}"
         if turn.speaker != me and turn.persona and known.get(turn.speaker) is None:
             names.learn(dialogue, turn.persona, found.name)
             known = names.of(dialogue)
         if found.name != (OWN if turn.speaker == me else known.get(turn.speaker)):
             return f"its prompt gives turn {index} to {found.name or 'itself'!r}, not to {turn.speaker!r}"
-        if found.text != turn.text:
-            return f"its prompt shows another text for turn {index}"
     return None

@@ -1,9 +1,11 @@
-"""What is in two splits: dialogues, conversations and meetings never may be; shared texts and worker pairs need a flag."""
+"""What is in two splits: dialogues and meetings never may be; shared texts and worker pairs need a flag."""
 
 from collections.abc import Iterator
 
 from mascot_data.build.pipeline import short_digest
 from mascot_data.records import Dialogue
+
+_HASHED = ("situation", "annotations")
 
 
 class Leaks:
@@ -32,7 +34,7 @@ class Leaks:
         yield from self._doubles
         for (kind, key), splits in self._seen.items():
             if len(splits) > 1 and (kind, key) in self._undeclared:
-                shown = "" if kind == "situation" else f" {key}"
+                shown = "" if kind in _HASHED else f" {key}"
                 yield (
                     self._undeclared[kind, key],
                     f"{kind}{shown} is in {' and '.join(sorted(splits))}, and no flag says so",
@@ -43,6 +45,10 @@ def _keys(row: Dialogue) -> Iterator[tuple[str, str, str | None]]:
     """Yield kind and key of what must not be in two splits, and the flag that declares it (None: it never may be)."""
     if row.source == "qmsum":
         yield "meeting", row.source_id.partition("#")[0], None
+        for asked, answer in zip(row.turns, row.turns[1:], strict=False):
+            if asked.source_query is not None and asked.source_query == answer.source_query:
+                digest = short_digest(f"{asked.text.strip()}\t{answer.text.strip()}")
+                yield "annotations", digest, "annotations-in-two-splits"
         return
     if row.source == "empathetic-dialogues":
         yield "pair", row.source_id.partition("_")[0], "pair-in-two-splits"

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from mascot_data.build.directives import actions
+from mascot_data.build.directives import actions, tones
 from mascot_data.records import FLAGS, SCHEMA_VERSION, Dialogue, Turn
 
 
@@ -15,8 +15,8 @@ def row_problems(row: Dialogue) -> Iterator[str]:
     speakers = {speaker.id: speaker for speaker in row.speakers}
     if len(speakers) != len(row.speakers):
         yield "two speakers have one id"
-    if set(speakers) != {turn.speaker for turn in row.turns}:
-        yield "speakers are not exactly those of the turns"
+    if list(speakers) != list(dict.fromkeys(turn.speaker for turn in row.turns)):
+        yield "speakers are not exactly those of the turns, in the order in which they first speak"
     for position, turn in enumerate(row.turns):
         if turn.index != position:
             yield f"turn {position} has index {turn.index}"
@@ -54,10 +54,18 @@ def turn_problems(turn: Turn, source: str) -> Iterator[str]:
         yield f"the directive's agent {turn.directive.agent} is not the persona {turn.persona}"
     if turn.directive and turn.directive.action not in actions(source):
         yield f"action {turn.directive.action!r} is not on the closed list"
+    if turn.directive and turn.directive.tone not in tones([turn.directive.agent]):
+        yield f"tone {turn.directive.tone!r} is not one of {turn.directive.agent}'s"
     if bool(turn.acts) != (turn.acts_origin is not None):
         yield "acts and acts_origin do not go together"
     if not turn.source_turns and turn.source_query is None:
         yield "says not where it comes from: no source turns and no query"
+    if any(span.last < span.first for span in turn.evidence):
+        yield "a span of the evidence ends before it begins"
+    yield from _source_problems(turn)
+
+
+def _source_problems(turn: Turn) -> Iterator[str]:
     count = len(turn.source_turns)
     if turn.source_texts and len(turn.source_texts) != count:
         yield "source_texts and source_turns differ in length"
