@@ -92,7 +92,9 @@ def test_both_layouts_of_esconv_give_the_same_dialogues(sources: Path, real_buil
     for split in ("train", "validation", "test"):
         both = []
         for output in (real_build, tmp_path):
-            rows = pq.read_table(output / "esconv-multiagent" / "data" / "dialogues" / f"{split}-00000-of-00001.parquet")
+            rows = pq.read_table(
+                output / "esconv-multiagent" / "data" / "dialogues" / f"{split}-00000-of-00001.parquet"
+            )
             # The Hub's files keep runs of white space inside an utterance, and name the two sides usr and sys.
             both.append([(row["id"], [(t["speaker"], t["text"]) for t in row["turns"]]) for row in rows.to_pylist()])
         assert both[0] == both[1]
