@@ -4,6 +4,7 @@ import os
 from pathlib import Path
 
 import pytest
+
 from mascot_data.build.run import build
 
 ROOT = Path(__file__).resolve().parent.parent

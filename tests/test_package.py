@@ -7,8 +7,9 @@ import sys
 import zipfile
 from pathlib import Path
 
-import mascot_data
 import pytest
+
+import mascot_data
 
 ROOT = Path(__file__).resolve().parent.parent
 

@@ -1,8 +1,8 @@
 """Recast a meeting of QMSum: one dialogue a topic segment, with its queries and their answers.
 
 The people of the meeting are participants. Each query about the segment is a user turn, its answer the turn of the
-workplace persona that fits the query. Utterances outside every segment form dialogues without a topic. Queries about the
-whole meeting, or about no segment, are asked over its outline, not over its up to 1,800 turns.
+workplace persona that fits the query. Utterances outside every segment form dialogues without a topic. Queries about
+the whole meeting, or about no segment, are asked over its outline, not over its up to 1,800 turns.
 """
 
 import json

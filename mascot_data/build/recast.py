@@ -89,7 +89,7 @@ def _spoken(conversation: Conversation, rules: CorpusRules, clean: bool) -> _Spo
     names: dict[bool, str] = {}
     for utterance, voice in zip(utterances, voices, strict=True):
         names.setdefault(voice.agent, utterance.speaker)
-    rated = any([utterance.feedback is not None for utterance in utterances])
+    rated = any(utterance.feedback is not None for utterance in utterances)
     several = len({utterance.speaker for utterance in utterances}) > len(names)
     spoken = _Spoken(utterances, voices, speakers, texts, {}, names, several, rated, _watched(texts))
     for number, text in enumerate(texts):

@@ -103,7 +103,7 @@ def build(
         limit: take only the first so many conversations of each corpus; implies ``allow_partial``.
         personas: folder with persona cards and rosters of your own.
         context_turns: prompts show at most so many turns of context; None: no bound.
-        context_tokens: prompts show at most so many tokens of context, estimated at four characters each; None: no bound.
+        context_tokens: prompts show at most so many tokens of context, at four characters each; None: no bound.
         block_turns: turns in a block.
         progress: called after each conversation.
 
@@ -223,8 +223,8 @@ def _check(account: Account, corpus: Corpus, options: Options, inputs: Inputs) -
     differences = account.differences(corpus.source, options.include_failed)
     if differences and not options.allow_partial:
         raise AccountError(
-            f"{inputs.path}: this is not the published {corpus.title}: {'; '.join(differences)}. Check the input, or add "
-            "--allow-partial to build what is there"
+            f"{inputs.path}: this is not the published {corpus.title}: {'; '.join(differences)}. Check the input, "
+            "or add --allow-partial to build what is there"
         )
     return differences
 

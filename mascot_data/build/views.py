@@ -1,7 +1,7 @@
 """The configs that trainers read, made from rows of ``dialogues``: speaker turns, Director turns, blocks.
 
-Contexts are cut to a budget from the front, never inside a turn; each row says how many turns it shows and how many were
-cut. The last turn before the reply is always shown, however long it is.
+Contexts are cut to a budget from the front, never inside a turn; each row says how many turns it shows and how many
+were cut. The last turn before the reply is always shown, however long it is.
 """
 
 import json

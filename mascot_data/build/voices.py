@@ -17,8 +17,8 @@ USER = "user"
 class Voice(NamedTuple):
     """Who says an utterance and by what act.
 
-    ``speaker`` is the user, a persona, or empty for a neutral act, which belongs to nobody by itself. ``act`` is the label
-    shown, ``key`` the table's act that it stands for; each has its origin.
+    ``speaker`` is the user, a persona, or empty for a neutral act, which belongs to nobody by itself. ``act`` is the
+    label shown, ``key`` the table's act that it stands for; each has its origin.
     """
 
     agent: bool

@@ -1,4 +1,4 @@
-"""Write rows as Parquet: explicit schema, zstd, row groups, page index, content-defined chunks; same rows, same bytes."""
+"""Write tables as Parquet: zstd, row groups, page index, content-defined chunks; the same rows give the same bytes."""
 
 import hashlib
 import math

@@ -1,7 +1,7 @@
 """The rows of ``dialogues`` as light values: what the build makes, hundreds of thousands of them.
 
-The fields are those of the models in ``dialogue.py``, in the same order (a test keeps them in step); the models say what
-they mean and check them.
+The fields are those of the models in ``dialogue.py``, in the same order (a test keeps them in step); the models say
+what they mean and check them.
 """
 
 from typing import NamedTuple

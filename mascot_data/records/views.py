@@ -1,4 +1,4 @@
-"""Rows of the configs that trainers read: ``speaker_turns``, ``director_turns`` and ``blocks``, views of ``dialogues``."""
+"""Rows of the configs that trainers read: ``speaker_turns``, ``director_turns``, ``blocks``; views of ``dialogues``."""
 
 from typing import Literal
 
@@ -24,8 +24,8 @@ class SpeakerTurn(Row):
     subset: str = Field(description="Reporting group of the dialogue.")
     directive: Directive = Field(description="What the Director asked for; also the last line of the prompt.")
     prompt: list[Message] = Field(
-        description="The persona card as system message, then the context: the agent's own turns as assistant messages, "
-        "everybody else's inside user messages as `Name: text`."
+        description="The persona card as system message, then the context: the agent's own turns as assistant "
+        "messages, everybody else's inside user messages as `Name: text`."
     )
     completion: list[Message] = Field(description="One assistant message: what was said.")
     context_turns: Index = Field(description="Turns before this one that the prompt shows.")

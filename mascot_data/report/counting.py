@@ -88,7 +88,7 @@ def _count(split: str, batch: pa.RecordBatch, counts: Counts) -> None:
     _tally(counts.licences, batch.column("license"))
     _tally(counts.flagged_dialogues, flags.flatten())
     _note_firsts(counts.firsts, batch, sizes)
-    if turns.flatten():
+    if len(turns.flatten()):
         _count_turns(split, turns.flatten(), pc.list_parent_indices(turns), counts)
 
 

@@ -1,12 +1,12 @@
 """The numbers behind the figures of a report, as plain data."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mascot_data.errors import DatasetError
+from mascot_data.build.account import LABELS
 from mascot_data.records.dialogue import SPLITS
 from mascot_data.report.counting import END, START, TOPICS, Counts, count
 from mascot_data.report.lengths import Bin, Lengths, as_dict, bins, lengths, quantile
@@ -53,20 +53,15 @@ class Data:
         return {name: _plain(value) for name, value in vars(self).items()}
 
 
-def read_data(root: Path, facts: dict[str, Any]) -> Data:
-    """Count a dataset directory's rows; the Director's labels come from the account in its provenance.
+def read_data(root: Path, account: Mapping[str, Any]) -> Data:
+    """Count a dataset directory's rows; the Director's labels come from the account of its build.
 
     Raises:
-        DatasetError: there are no dialogues, a file cannot be read, or the account lacks something.
+        DatasetError: there are no dialogues, or a file cannot be read.
     """
-    try:
-        labels, baselines = facts["account"]["labels"], facts["account"]["baselines"]
-    except KeyError as error:
-        raise DatasetError(
-            f"{root / 'provenance.json'}: its account has no {error}; build the dataset again"
-        ) from error
     counts = count(root)
     sizes = _lengths_by(counts.dialogues)
+    labels = {name: account["labels"][name] for name in LABELS if name in account["labels"]}
     voices = in_order({voice for _, voice, _ in counts.turns})
     return Data(
         splits=[split for split in SPLITS if any(key[0] == split for key in counts.dialogues)],
@@ -85,7 +80,7 @@ def read_data(root: Path, facts: dict[str, Any]) -> Data:
         flags=_flags(counts),
         follows=_table(((*key, number) for key, number in counts.follows.items()), [START, *voices], [*voices, END]),
         labels={name: _by_split(_label_counts(splits)) for name, splits in labels.items()},
-        baselines={name: _in_order(shares, SPLITS) for name, shares in baselines.items()},
+        baselines={name: _in_order(account["baselines"].get(name, {}), SPLITS) for name in labels},
         commonest={name: _commonest(splits.get("train", {})) for name, splits in labels.items()},
         examples=_examples(counts, sizes),
     )
@@ -134,7 +129,7 @@ def _flags(counts: Counts) -> Table:
 
 
 def _examples(counts: Counts, sizes: dict[str, Counter[int]]) -> list[str]:
-    """Choose dialogues of middling length, evenly over the subsets: the median one, or quartiles where there are few."""
+    """Choose dialogues of middling length from every subset: the median one, or the quartiles where there are few."""
     each = max(1, -(-EXAMPLES // len(sizes)))
     largest = sorted(sizes, key=lambda subset: (-sizes[subset].total(), subset))[:MOST_EXAMPLES]
     found: dict[str, None] = {}

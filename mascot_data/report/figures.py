@@ -3,16 +3,15 @@
 Positions along the width are in percent, so that a figure fits any screen while its text keeps its size.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from mascot_data.records import FLAGS
 from mascot_data.records.dialogue import SPLITS
 from mascot_data.report import voices
-from mascot_data.report.data import Data, Table
+from mascot_data.report.data import Table
 from mascot_data.report.lengths import Bin, Lengths, round_up
 
-SPLIT_CLASSES = {split: f"s{number}" for number, split in enumerate(SPLITS)}
+SPLIT_CLASSES: dict[str, str] = {split: f"s{number}" for number, split in enumerate(SPLITS)}
 THINNEST = 0.5
 """Width of a mark, in percent, below which it could not be seen."""
 SPOKEN = 5
@@ -161,26 +160,27 @@ def boxes(figure: tuple[str, str, str], found: Mapping[str, Lengths], css: Mappi
     """Draw distributions as boxes (quartiles and median) with whiskers from the 5th to the 95th percentile."""
     identity, title, note = figure
     end = _axis_end(max(row.p95 for row in found.values()))
-    drawn = [
-        Box(
-            label,
-            css[label],
-            *(100 * value / end for value in (row.p5, row.p25, row.median, row.p75, row.p95)),
-            f"{row.median:,} ({row.p25:,}–{row.p75:,})",
-        )
-        for label, row in found.items()
-    ]
+    drawn = [_box(label, row, css[label], end) for label, row in found.items()]
     spoken = _spoken(f"{title}, median and quartiles", drawn)
     drawing = {"rows": drawn, "ticks": ["0", f"{end / 2:,.10g}", f"{end:,}"]}
     head = [of, "number", "mean", "5%", "25%", "median", "75%", "95%", "longest"]
-    rows = [[label, f"{row.number:,}", f"{row.mean:,.1f}", *(f"{v:,}" for v in row[2:])] for label, row in found.items()]
+    rows = [
+        [label, f"{row.number:,}", f"{row.mean:,.1f}", *(f"{v:,}" for v in row[2:])] for label, row in found.items()
+    ]
     return Figure(identity, "boxes", title, note, spoken, drawing, head, rows)
+
+
+def _box(label: str, found: Lengths, css: str, end: int) -> Box:
+    low, q1, median, q3, high = (
+        100 * value / end for value in (found.p5, found.p25, found.median, found.p75, found.p95)
+    )
+    return Box(label, css, low, q1, median, q3, high, f"{found.median:,} ({found.p25:,}–{found.p75:,})")
 
 
 def _axis_end(value: int) -> int:
     """Return a round number a little above the value."""
     step = max(1, round_up(value / 10))
-    return -(-value // step) * step
+    return max(1, -(-value // step)) * step
 
 
 def histogram(figure: tuple[str, str, str], found: Sequence[Bin], of: str) -> Figure:
@@ -230,18 +230,8 @@ def _spoken(title: str, rows: Sequence[Bar] | Sequence[Box]) -> str:
     return f"{title}: {', '.join(f'{row.label} {row.value}' for row in rows[:SPOKEN])}{more}."
 
 
-def by_split(data: Data) -> dict[str, tuple[str, str]]:
-    """Return the columns of tables by split."""
-    return {split: (split, SPLIT_CLASSES[split]) for split in data.splits}
-
-
 def named(table: Mapping[str, Any]) -> dict[str, Any]:
     """Put the names of voices in the place of their ids; ids that would share a name keep theirs."""
     names = {voice: voices.name(voice) for voice in table}
     doubled = {name for name in names.values() if list(names.values()).count(name) > 1}
     return {voice if names[voice] in doubled else names[voice]: value for voice, value in table.items()}
-
-
-def meanings(flags: Iterable[str]) -> dict[str, str]:
-    """Say what flags mean."""
-    return {flag: FLAGS.get(flag, "A flag that this version does not know.") for flag in flags}

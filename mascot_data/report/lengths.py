@@ -1,7 +1,6 @@
 """Distributions of lengths: exact quantiles and bins from counts."""
 
-from collections.abc import Mapping
-from itertools import count
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 BINS = 30
@@ -55,14 +54,21 @@ def bins(counts: Mapping[int, int]) -> list[Bin]:
     last = (quantile(counts, 99) - 1) // width + 1
     found = [0] * (last + 1)
     for length, number in counts.items():
-        found[min((length - 1) // width, last)] += number
+        found[min(max(length - 1, 0) // width, last)] += number
     closed = [Bin(i * width + 1, (i + 1) * width, number) for i, number in enumerate(found[:last])]
     return [*closed, Bin(last * width + 1, None, found[last])] if found[last] else closed
 
 
 def round_up(value: float) -> int:
     """Return the smallest of 1, 2, 5, 10, 20, 50, ... that is not below the value."""
-    return next(step * 10**power for power in count() for step in (1, 2, 5) if step * 10**power >= value)
+    return next(step * power for power in _powers() for step in (1, 2, 5) if step * power >= value)
+
+
+def _powers() -> Iterator[int]:
+    power = 1
+    while True:
+        yield power
+        power *= 10
 
 
 def as_dict(found: Lengths) -> dict[str, Any]:

@@ -52,15 +52,16 @@ def render(data: Data, facts: Mapping[str, Any], examples: Sequence[Dialogue]) -
     here = resources.files("mascot_data.report")
     template = environment.from_string(here.joinpath("page.html.jinja").read_text("utf-8"))
     source = facts["source"]["corpus"]
+    corpus = CORPORA.get(source)
     return template.render(
-        style=Markup(here.joinpath("page.css").read_text("utf-8")),
-        corpus=CORPORA.get(source),
+        style=Markup(here.joinpath("page.css").read_text("utf-8")),  # noqa: S704
+        corpus=corpus,
         source=source,
         facts=facts,
         data=data,
         rows={config: counts for config in CONFIGS if (counts := facts["account"]["rows"].get(config))},
         tiles=_tiles(data),
-        sections=sections(data, facts["account"]),
+        sections=sections(data, facts["account"], corpus.unit if corpus else "conversations"),
         examples=[example(row) for row in examples],
         classes=voices.css_classes(data.voices),
         flags=FLAGS,

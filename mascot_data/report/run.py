@@ -1,16 +1,21 @@
 """Make a report: count, draw, render, write."""
 
-import os
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from mascot_data.build.provenance import read_provenance
+from pydantic import ValidationError
+
+from mascot_data.build.account import Account
+from mascot_data.build.provenance import FILE, read_provenance
 from mascot_data.build.staging import recover
 from mascot_data.errors import DatasetError, OutputError
+from mascot_data.records import Dialogue
 from mascot_data.report.data import Data, read_data
 from mascot_data.report.page import render
 from mascot_data.show.find import find_dialogue
+
+_FACTS = {"tool", "schema_version", "source", "options", "account", "rows_digest"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,12 +50,30 @@ def report(directory: str | Path, output: str | Path | None = None) -> Report:
     recover(root)
     if not root.is_dir():
         raise DatasetError(f"{root}: there is no such dataset directory; make it with  mascot-data build")
-    facts = read_provenance(root)
-    data = read_data(root, facts)
-    html = render(data, facts, [find_dialogue(root, name) for name in data.examples])
+    facts = _facts(root)
+    data = read_data(root, facts["account"])
+    html = render(data, facts, [_example(root, name) for name in data.examples])
     if output is not None:
         _write(Path(output), html)
     return Report(root, None if output is None else Path(output), data, html)
+
+
+def _facts(root: Path) -> dict[str, Any]:
+    facts = read_provenance(root)
+    account = {field.name for field in fields(Account)} | {"baselines"}
+    missing = sorted(_FACTS - facts.keys()) or sorted(account - facts["account"].keys())
+    if missing:
+        raise DatasetError(f"{root / FILE}: lacks {', '.join(missing)}; build the dataset again")
+    return facts
+
+
+def _example(root: Path, name: str) -> Dialogue:
+    try:
+        return find_dialogue(root, name)
+    except ValidationError as error:
+        raise DatasetError(
+            f"{root}: dialogue {name!r} does not fit the schema; see  mascot-data validate {root}"
+        ) from error
 
 
 def _write(path: Path, text: str) -> None:
@@ -58,7 +81,7 @@ def _write(path: Path, text: str) -> None:
     beside = path.with_name(f".{path.name}.new")
     try:
         beside.write_text(text, encoding="utf-8", newline="\n")
-        os.replace(beside, path)
+        beside.replace(path)
     except OSError as error:
         beside.unlink(missing_ok=True)
         raise OutputError(f"{path}: cannot be written ({error.strerror}); choose another --output") from error

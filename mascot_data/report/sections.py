@@ -1,23 +1,13 @@
 """What a report says, section by section: which figures, under which titles, with which notes."""
 
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from mascot_data.build.account import LABELS
+from mascot_data.records import FLAGS
 from mascot_data.report import voices
 from mascot_data.report.counting import END
 from mascot_data.report.data import Data
-from mascot_data.report.figures import (
-    Figure,
-    bars,
-    boxes,
-    by_split,
-    heat_map,
-    histogram,
-    meanings,
-    named,
-    percent,
-    shares,
-)
+from mascot_data.report.figures import SPLIT_CLASSES, Figure, bars, boxes, heat_map, histogram, named, percent, shares
 
 DRAWN = 12
 _COUNT = {"number": ("number", "s0")}
@@ -34,17 +24,17 @@ class Section(NamedTuple):
     layout: str = ""
 
 
-def sections(data: Data, account: dict[str, Any]) -> list[Section]:
-    """Return the sections between the head of a report and its examples."""
-    return [_account(account), _counts(data), _lengths(data), _turn_taking(data), _director(data), _flags(data)]
+def sections(data: Data, account: Mapping[str, Any], unit: str) -> list[Section]:
+    """Return the sections between the head of a report and its examples; ``unit`` is what the corpus is made of."""
+    return [_account(account, unit), _counts(data), _lengths(data), _turn_taking(data), _director(data), _flags(data)]
 
 
-def _account(account: dict[str, Any]) -> Section:
+def _account(account: Mapping[str, Any], unit: str) -> Section:
     read = account["utterances"] + account["failed_utterances"]
     table = {"read": read, "kept in turns": account["kept"], "of these merged into the turn before": account["merged"]}
     table |= {"of these in a second dialogue too": account["shared"]} if account["shared"] else {}
     table |= {f"dropped: {reason}": number for reason, number in account["dropped"].items()}
-    text = f"{account['conversations'] + account['failed_conversations']:,} conversations were read"
+    text = f"{account['conversations'] + account['failed_conversations']:,} {unit} were read"
     text += f" ({account['failed_conversations']:,} of them failed ones)" if account["failed_conversations"] else ""
     text += f", with {account['queries']:,} queries. " if account["queries"] else ". "
     text += "Every utterance that was read is kept in a turn or dropped for a stated reason."
@@ -60,7 +50,7 @@ def _account(account: dict[str, Any]) -> Section:
 
 
 def _counts(data: Data) -> Section:
-    split = by_split(data)
+    split = _by_split(data)
     colours = voices.css_classes(data.voices)
     personas = {voice: counts for voice, counts in data.voices.items() if voice not in voices.PEOPLE}
     people = {voice: counts for voice, counts in data.voices.items() if voice in voices.PEOPLE}
@@ -84,6 +74,10 @@ def _counts(data: Data) -> Section:
     return Section("counts", "Counts", text, figures)
 
 
+def _by_split(data: Data) -> dict[str, tuple[str, str]]:
+    return {split: (split, SPLIT_CLASSES[split]) for split in data.splits}
+
+
 def _origins(data: Data, agents: int) -> str:
     giver = {"human": "people", "model": "a model", "rule": "the rule-based labeller"}
     given = [f"by {giver.get(o, o)} in {n:,} turns ({percent(n, agents)})" for o, n in data.act_origins.items()]
@@ -95,7 +89,9 @@ def _lengths(data: Data) -> Section:
     figures = [histogram(("turns", title, ""), data.turns_bins, "turns")]
     if len(data.turns_a_dialogue) > 1:
         plain = dict.fromkeys(data.turns_a_dialogue, "s0")
-        figures.append(boxes(("turns-by-subset", f"{title}, by subset", _BOXES), data.turns_a_dialogue, plain, "subset"))
+        figures.append(
+            boxes(("turns-by-subset", f"{title}, by subset", _BOXES), data.turns_a_dialogue, plain, "subset")
+        )
     colours = named(voices.css_classes(data.voices))
     figures.append(boxes(("words", "Words a turn", _BOXES), named(data.words_a_turn), colours, "who"))
     return Section("lengths", "Lengths", "Words are what white space separates.", figures)
@@ -111,12 +107,13 @@ def _turn_taking(data: Data) -> Section:
 
 def _director(data: Data) -> Section:
     figures = []
-    for name in (label for label in LABELS if label in data.labels):
-        table = data.labels[name]
+    for name, table in data.labels.items():
         note = f"{len(table)} labels."
-        figures.append(bars((name, f"Directives: {name}", note), table, by_split(data), of=name, most=DRAWN))
+        figures.append(bars((name, f"Directives: {name}", note), table, _by_split(data), of=name, most=DRAWN))
         if data.baselines.get(name):
-            note = f"Share that always saying “{data.commonest[name]}” gets right: it is the training split's commonest."
+            note = (
+                f"Share that always saying “{data.commonest[name]}” gets right: it is the training split's commonest."
+            )
             title = f"Majority-class baseline: {name}"
             figures.append(shares((f"{name}-baseline", title, note), data.baselines[name], "split"))
     text = "What a Director is to learn, and what it has to beat before it shows any skill."
@@ -126,7 +123,8 @@ def _director(data: Data) -> Section:
 def _flags(data: Data) -> Section:
     if not data.flags:
         return Section("flags", "Flags", "No dialogue has a flag.", [])
-    notes = {flag: f"{meaning}{_in_turns(data.flags[flag])}" for flag, meaning in meanings(data.flags).items()}
+    unknown = "A flag that this version does not know."
+    notes = {flag: FLAGS.get(flag, unknown) + _in_turns(counts) for flag, counts in data.flags.items()}
     figure = bars(
         ("flags", "Flagged dialogues", ""),
         data.flags,

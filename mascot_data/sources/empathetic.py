@@ -85,7 +85,7 @@ def _in_order(file: SourceFile) -> bool:
     """Tell whether each conversation's rows stand together and count upwards, so that the file can be streamed."""
     previous, index, seen = "", 0, set()
     lines = read_lines(file)
-    next(lines, None)
+    _header(file, next(lines, None))
     for number, line in lines:
         conv_id, _, rest = line.partition(",")
         position = rest.partition(",")[0]

@@ -84,7 +84,7 @@ def hub_splits(size: int) -> dict[int, Split]:
 def _hub_positions(files: dict[Split, SourceFile]) -> dict[Split, list[int]]:
     if not files:
         return {}
-    sizes = {split: sum(1 for _, line in read_lines(file) if line.strip()) for split, file in files.items()}
+    sizes = {split: _hub_size(file) for split, file in files.items()}
     order = hub_order(sum(sizes.values()) if len(files) == len(hub_order(0)) else RELEASE_SIZE)
     for split, size in sizes.items():
         if size != len(order[split]):
@@ -94,6 +94,19 @@ def _hub_positions(files: dict[Split, SourceFile]) -> dict[Split, list[int]]:
                 "in ESConv.json are unknown; give the folder with all three files, or ESConv.json",
             )
     return order
+
+
+def _hub_size(file: SourceFile) -> int:
+    size = 0
+    for number, line in read_lines(file):
+        if line.strip():
+            if not size:
+                where = f"{file.name} line {number}"
+                _check_conversation(where, parse_json(where, line))
+            size += 1
+    if not size:
+        raise InputError(file.name, "is empty; fetch the file again")
+    return size
 
 
 def _read_hub(file: SourceFile, positions: list[int]) -> Iterator[Conversation]:
@@ -112,11 +125,14 @@ def _count(file: SourceFile) -> int:
     return count
 
 
-def _conversation(where: str, source_id: str, split: Split, subset: str, raw: Any) -> Conversation:
+def _check_conversation(where: str, raw: Any) -> None:
     if not isinstance(raw, dict) or not isinstance(raw.get("dialog"), list):
-        raise InputError(
-            where, "is not a conversation of ESConv: it has no list 'dialog'; check that the file is ESConv's"
-        )
+        what = "is not a conversation of ESConv: it has no list 'dialog'; check that the file is ESConv's"
+        raise InputError(where, what)
+
+
+def _conversation(where: str, source_id: str, split: Split, subset: str, raw: Any) -> Conversation:
+    _check_conversation(where, raw)
     fields = {name: _as_text(value) for name, value in raw.items() if name not in _OWN_FIELDS}
     survey = _object(where, raw, "survey_score")
     for side in survey:

@@ -74,7 +74,7 @@ def _read(path: Path) -> _Card:
     parts = path.read_text(encoding="utf-8").split("---\n", 2)
     if len(parts) != 3 or parts[0]:
         raise ValueError("it does not begin with a block between two lines ---")
-    return _Card.model_validate(yaml.safe_load(parts[1]))
+    return _Card.model_validate(yaml.load(parts[1], getattr(yaml, "CSafeLoader", yaml.SafeLoader)))
 
 
 def _brief(error: Exception) -> str:

@@ -1,7 +1,6 @@
 """What a prompt shows of a dialogue, read back: the names and the words of its turns, no more and no less."""
 
 from collections.abc import Sequence
-from itertools import zip_longest
 
 from mascot_data.build.projection import Said
 from mascot_data.build.views import room_names
@@ -62,9 +61,9 @@ def heard_problem(
     known = names.of(dialogue)
     if said == [(OWN if turn.speaker == me else known.get(turn.speaker), turn.text) for turn in turns]:
         return None
-    for index, (turn, found) in enumerate(zip_longest(turns, said), start=first):
-        if turn is None or found is None:
-            return f"its prompt shows {len(said)} turns, not the {len(turns)} from {first} to {end}"
+    if len(said) != len(turns):
+        return f"its prompt shows {len(said)} turns, not the {len(turns)} from {first} to {end}"
+    for index, (turn, found) in enumerate(zip(turns, said, strict=True), start=first):
         if found.text != turn.text:
             return f"its prompt shows another text for turn {index}"
         if turn.speaker != me and turn.persona and known.get(turn.speaker) is None:

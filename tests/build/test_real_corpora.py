@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from mascot_data.build.run import build
 from mascot_data.validate.run import validate
 

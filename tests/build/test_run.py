@@ -10,9 +10,9 @@ import zipfile
 from pathlib import Path
 
 import pytest
+
 from mascot_data.build.run import build
 from mascot_data.errors import AccountError, UsageError
-
 from tests.conftest import SAMPLE
 
 CORPORA = ("esconv", "empathetic-dialogues", "qmsum")

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from mascot_data.cli import app
 
 ROOT = Path(__file__).resolve().parents[2]

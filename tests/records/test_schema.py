@@ -6,9 +6,10 @@ import jsonschema
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pydantic import BaseModel
+
 from mascot_data.records import CONFIGS, arrow_schema, features_yaml, json_schema
 from mascot_data.records.__main__ import schema_text
-from pydantic import BaseModel
 
 ROOT = Path(__file__).resolve().parents[2]
 

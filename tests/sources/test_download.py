@@ -16,7 +16,18 @@ import pytest
 import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from loopback import (
+
+from mascot_data.errors import DownloadError, OutputError, UsageError
+from mascot_data.sources.download import (
+    Patience,
+    Release,
+    ReleaseFile,
+    cached_release,
+    default_cache,
+    fetch_release,
+    matched_digest,
+)
+from tests.sources.loopback import (
     FAILED,
     MAIN,
     Answer,
@@ -32,17 +43,6 @@ from loopback import (
     shifted,
     status,
     whole,
-)
-
-from mascot_data.errors import DownloadError, OutputError, UsageError
-from mascot_data.sources.download import (
-    Patience,
-    Release,
-    ReleaseFile,
-    cached_release,
-    default_cache,
-    fetch_release,
-    matched_digest,
 )
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -4,10 +4,10 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from loopback import git_blob
 from pydantic import ValidationError
 
 from mascot_data.sources.releases import ReleaseFile, content_digest, load_releases, matched_digest
+from tests.sources.loopback import git_blob
 
 ROOT = Path(__file__).resolve().parents[2]
 REAL = Path(os.environ.get("MASCOT_TEST_SOURCES", ROOT.parent / "shared" / "sources"))

@@ -1,0 +1,77 @@
+"""Change a copy of a built dataset directory, and if wanted have provenance and card agree with the change."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import yaml
+
+from mascot_data.build.writing import config_digest, sha256_of
+
+Row = dict[str, Any]
+ES, ED, QM = "esconv-multiagent", "empathetic-dialogues-multiagent", "qmsum-multiagent"
+
+
+def parquet(root: Path, config: str, split: str = "train") -> Path:
+    return root / f"data/{config}/{split}-00000-of-00001.parquet"
+
+
+def edit(root: Path, config: str, change: Callable[[list[Row]], object], split: str = "train") -> None:
+    """Rewrite a file with its rows changed in place; it then differs from what provenance and card say."""
+    path = parquet(root, config, split)
+    table = pq.read_table(path)
+    rows = table.to_pylist()
+    change(rows)
+    pq.write_table(pa.Table.from_pylist(rows, schema=table.schema), path)
+
+
+def facts(root: Path) -> Row:
+    loaded: Row = json.loads((root / "provenance.json").read_text(encoding="utf-8"))
+    return loaded
+
+
+def edit_facts(root: Path, change: Callable[[Row], object]) -> None:
+    found = facts(root)
+    change(found)
+    (root / "provenance.json").write_text(json.dumps(found), encoding="utf-8")
+
+
+def edit_card(root: Path, change: Callable[[Row], object]) -> None:
+    _, header, text = (root / "README.md").read_text(encoding="utf-8").split("---\n", 2)
+    loaded = yaml.load(header, getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+    change(loaded)
+    new = yaml.dump(loaded, Dumper=getattr(yaml, "CSafeDumper", yaml.SafeDumper), sort_keys=False, allow_unicode=True)
+    (root / "README.md").write_text(f"---\n{new}---\n{text}", encoding="utf-8")
+
+
+def seal(root: Path) -> None:
+    """Make provenance and card agree with the files, so that only a check of the rows can find what is wrong."""
+
+    def enter(found: Row) -> None:
+        for name, stated in found["files"].items():
+            stated["sha256"] = sha256_of(root / name)
+            if name.endswith(".parquet"):
+                stated["rows"] = pq.read_metadata(root / name).num_rows
+                _, config, file = name.split("/")
+                found["account"]["rows"][config][file.partition("-")[0]] = stated["rows"]
+
+    edit_facts(root, enter)
+    files = facts(root)["files"]
+
+    def declare(header: Row) -> None:
+        for config, info in zip(header["configs"], header["dataset_info"], strict=True):
+            mine = {name: f for name, f in files.items() if name.startswith(f"data/{config['config_name']}/")}
+            config["description"] = f"content {config_digest(stated['sha256'] for stated in mine.values())}"
+            for split in info["splits"]:
+                split["num_examples"] = sum(f["rows"] for name, f in mine.items() if f"/{split['name']}-" in name)
+
+    edit_card(root, declare)
+
+
+def agent_turn(row: Row) -> Row:
+    """Return the first agent turn of a dialogue that has a turn before it."""
+    found: Row = next(turn for turn in row["turns"][1:] if turn["kind"] == "agent")
+    return found
