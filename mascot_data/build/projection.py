@@ -48,22 +48,27 @@ def from_lines(content: str) -> list[Said]:
 
 def speaker_view(turns: Iterable[Said], me: str) -> list[Message]:
     """Project turns to the point of view of the speaker named ``me``; roles alternate, beginning with the user."""
-    return speaker_messages([(name, to_line(name, text), text) for name, text in turns], me)
+    said = list(turns)
+    names, texts = [name for name, _ in said], [text for _, text in said]
+    return speaker_messages(names, [to_line(name, text) for name, text in said], texts, me)
 
 
-def speaker_messages(turns: Iterable[tuple[str, str, str]], me: str) -> list[Message]:
-    """``speaker_view`` over turns whose lines are made already: ``(name, line, text)``; ends with a user message."""
+def speaker_messages(names: Sequence[str], lines: Sequence[str], texts: Sequence[str], me: str) -> list[Message]:
+    """``speaker_view`` over turns whose lines are made already; ends with a user message."""
     messages: list[Message] = []
-    heard: list[str] = []
-    for name, line, text in turns:
+    heard = 0
+    for index, name in enumerate(names):
         if name == me:
-            messages.append(("user", "\n".join(heard) or (GO_ON if messages else SILENCE)))
-            messages.append(("assistant", text))
-            heard = []
-        else:
-            heard.append(line)
-    messages.append(("user", "\n".join(heard) or (GO_ON if messages else SILENCE)))
+            messages.append(("user", "\n".join(lines[heard:index]) or (GO_ON if messages else SILENCE)))
+            messages.append(("assistant", texts[index]))
+            heard = index + 1
+    messages.append(("user", "\n".join(lines[heard:]) or (GO_ON if messages else SILENCE)))
     return messages
+
+
+def add_line(content: str, line: str) -> str:
+    """Add a line to what a user message says; a note that nobody spoke gives way to it."""
+    return line if content in _NOTES else f"{content}\n{line}"
 
 
 def from_speaker_view(messages: Sequence[Message], me: str) -> list[Said]:

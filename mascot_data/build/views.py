@@ -10,18 +10,18 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import accumulate
-from typing import Any, NamedTuple
+from typing import Any
 
 import pyarrow as pa
 
 from mascot_data.build.columns import to_table
 from mascot_data.build.directives import tones, verbs_and_focuses
-from mascot_data.build.projection import SILENCE, Message, speaker_messages, to_line
+from mascot_data.build.projection import SILENCE, Message, add_line, speaker_messages, to_line
 from mascot_data.errors import UsageError
 from mascot_data.personas import Personas, director_message, system_message
 from mascot_data.records import Block, DirectorTurn, SpeakerTurn, arrow_schema
 from mascot_data.records.dialogue import SCHEMA_VERSION
-from mascot_data.records.rows import DialogueRow, DirectiveRow, ScenarioRow, SpeakerRow, TurnRow
+from mascot_data.records.rows import DialogueRow, ScenarioRow, SpeakerRow, TurnRow
 
 DIRECTOR = "Director"
 USER_NAME = "User"
@@ -61,50 +61,39 @@ class ViewOptions:
             raise UsageError("--block-turns must be 1 or more")
 
 
-class RoomTurn(NamedTuple):
-    """A turn in the room: ``line`` is how the others hear it."""
-
-    speaker: str
-    name: str
-    kind: str
-    persona: str | None
-    text: str
-    line: str
-    directive: DirectiveRow | None
-    acts_origin: str | None
-    flags: list[str]
-
-
 class Room:
-    """A dialogue as its agents and the Director see it."""
+    """A dialogue as its agents and the Director see it: by turn its name, its text, and the line that others hear."""
 
-    def __init__(self, row: DialogueRow, turns: list[RoomTurn], budget: Budget) -> None:
-        self.id = row.id
-        self.source = row.source
-        self.domain = row.domain
-        self.subset = row.subset
-        self.license = row.license
+    def __init__(self, row: DialogueRow, options: ViewOptions) -> None:
+        self.row = row
+        self.turns = [TurnRow._make(turn) for turn in row.turns]
+        called = room_names(row.speakers, options.cards)
+        self.names = [called[turn.speaker] for turn in self.turns]
+        self.texts = [turn.text for turn in self.turns]
+        self.lines = [
+            to_line(name, text) if "\n" in text else f"{name}: {text}"
+            for name, text in zip(self.names, self.texts, strict=True)
+        ]
         # Only a meeting's outline is told to the agents: a person's own description is what they are to find out.
         self.outline = ScenarioRow._make(row.scenario).situation if row.source == "qmsum" else None
-        self.turns = turns
-        self._starts = self._all_starts(budget)
-
-    def _all_starts(self, budget: Budget) -> list[int] | None:
-        """Return for each turn the first one that its context shows; None when all contexts are whole."""
-        count = len(self.turns)
-        starts = [0 if budget.turns is None else max(0, index - budget.turns) for index in range(count + 1)]
-        if budget.tokens is not None:
-            tokens = list(accumulate([budget.count_tokens(turn.line) for turn in self.turns], initial=0))
-            if tokens[-1] > budget.tokens:
-                starts = [
-                    min(max(start, bisect_left(tokens, tokens[index] - budget.tokens)), max(index - 1, 0))
-                    for index, start in enumerate(starts)
-                ]
-        return starts if any(starts) else None
+        self._starts = context_starts(self.lines, options.budget)
 
     def start(self, index: int) -> int:
         """Return the first turn that the context of turn ``index`` shows."""
         return self._starts[index] if self._starts else 0
+
+
+def context_starts(lines: Sequence[str], budget: Budget) -> list[int] | None:
+    """Return for each turn the first one that its context shows; None when every context is whole."""
+    starts = [0 if budget.turns is None else max(0, index - budget.turns) for index in range(len(lines))]
+    if budget.tokens is not None:
+        tokens = list(accumulate(map(budget.count_tokens, lines), initial=0))
+        if tokens[-1] > budget.tokens:
+            starts = [
+                min(max(start, bisect_left(tokens, tokens[index] - budget.tokens)), max(index - 1, 0))
+                for index, start in enumerate(starts)
+            ]
+    return starts if any(starts) else None
 
 
 class Views:
@@ -117,84 +106,85 @@ class Views:
 
     def tables(self, dialogues: Sequence[Sequence[Any]]) -> dict[str, pa.Table]:
         """Return config name to table, for rows of dialogues."""
-        rooms = [_room(DialogueRow._make(row), self._options) for row in dialogues]
-        return {
-            "speaker_turns": to_table(
-                [row for room in rooms for row in self._speaker_turns(room)], SCHEMAS["speaker_turns"]
-            ),
-            "director_turns": to_table(
-                [row for room in rooms for row in self._director_turns(room)], SCHEMAS["director_turns"]
-            ),
-            "blocks": to_table([row for room in rooms for row in self._blocks(room)], SCHEMAS["blocks"]),
+        rooms = [Room(DialogueRow._make(row), self._options) for row in dialogues]
+        rows = {
+            "speaker_turns": [row for room in rooms for row in self._speaker_turns(room)],
+            "director_turns": [row for room in rooms for row in self._director_turns(room)],
+            "blocks": [row for room in rooms for row in self._blocks(room)],
         }
+        return {config: to_table(rows[config], schema) for config, schema in SCHEMAS.items()}
 
     def _speaker_turns(self, room: Room) -> Iterator[tuple[Any, ...]]:
+        names, lines, texts, row = room.names, room.lines, room.texts, room.row
         for index, turn in enumerate(room.turns):
             if turn.directive is None or turn.persona is None:
                 continue
             start = room.start(index)
-            heard = [(before.name, before.line, before.text) for before in room.turns[start:index]]
-            asked = f"{turn.directive[1]}; {turn.directive[2]}"
-            heard.append((DIRECTOR, to_line(DIRECTOR, asked), asked))
-            prompt = [("system", self._system(room, turn.persona)), *speaker_messages(heard, turn.name)]
+            _, action, tone, _ = turn.directive
+            prompt = [
+                ("system", self._system(room, turn.persona)),
+                *speaker_messages(names[start:index], lines[start:index], texts[start:index], names[index]),
+            ]
+            prompt[-1] = ("user", add_line(prompt[-1][1], f"{DIRECTOR}: {action}; {tone}"))
             yield (
-                f"{room.id}/{index}",
-                room.id,
+                f"{row.id}/{index}",
+                row.id,
                 index,
                 turn.persona,
-                room.subset,
+                row.subset,
                 turn.directive,
                 prompt,
-                [("assistant", turn.text)],
+                (("assistant", turn.text),),
                 index - start,
                 start,
                 turn.flags,
-                room.license,
+                row.license,
                 SCHEMA_VERSION,
             )
 
     def _director_turns(self, room: Room) -> Iterator[tuple[Any, ...]]:
-        roster = self._options.cards.roster_for(room.domain).personas
+        row = room.row
+        roster = self._options.cards.roster_for(row.domain).personas
+        last: str | None = None
         for index, turn in enumerate(room.turns):
+            before, last = last, turn.persona
             if turn.directive is None:
                 continue
             start = room.start(index)
             agent, action, tone, origin = turn.directive
-            last = room.turns[index - 1].persona if index else None
-            answer = decision(agent, action, tone)
             by_act = turn.acts_origin is not None and "neighbour-persona" not in turn.flags
             yield (
-                f"{room.id}/{index}",
-                room.id,
+                f"{row.id}/{index}",
+                row.id,
                 index,
-                room.subset,
+                row.subset,
                 self._room_so_far(room, start, index),
-                [("assistant", answer)],
+                (("assistant", decision(agent, action, tone)),),
                 agent,
                 action,
                 tone,
-                [persona for persona in roster if persona != last or persona == agent],
+                roster if before is None else [p for p in roster if p != before or p == agent],
                 origin if by_act else "rule",
                 origin,
                 "rule",
                 index - start,
                 start,
                 turn.flags,
-                room.license,
+                row.license,
                 SCHEMA_VERSION,
             )
 
     def _blocks(self, room: Room) -> Iterator[tuple[Any, ...]]:
-        size = self._options.block_turns
+        size, row = self._options.block_turns, room.row
         for first in range(0, len(room.turns), size):
             turns = room.turns[first : first + size]
             if not any(turn.persona for turn in turns):
                 continue
-            start = room.start(first) if first else 0
+            start = room.start(first)
             yield (
-                f"{room.id}/{first}+{len(turns)}",
-                room.id,
-                room.subset,
+                f"{row.id}/{first}+{len(turns)}",
+                row.id,
+                row.subset,
                 first,
                 [(turn.speaker, turn.kind, turn.persona, turn.text, turn.directive) for turn in turns],
                 self._room_so_far(room, start, first),
@@ -202,29 +192,28 @@ class Views:
                 start,
                 "corpus",
                 None,
-                room.license,
+                row.license,
                 SCHEMA_VERSION,
             )
 
-    def _room_so_far(self, room: Room, start: int, end: int) -> list[Message]:
-        lines = "\n".join([turn.line for turn in room.turns[start:end]])
-        return [("system", self._director(room)), ("user", lines or SILENCE)]
+    def _room_so_far(self, room: Room, start: int, end: int) -> tuple[Message, Message]:
+        return ("system", self._director(room)), ("user", "\n".join(room.lines[start:end]) or SILENCE)
 
     def _system(self, room: Room, persona: str) -> str:
-        key = (room.domain, persona)
+        key = (room.row.domain, persona)
         if key not in self._systems:
             cards = self._options.cards
-            others = cards.others(persona, cards.roster_for(room.domain))
+            others = cards.others(persona, cards.roster_for(room.row.domain))
             self._systems[key] = system_message(cards.cards[persona], others)
         return _with_outline(self._systems[key], room)
 
     def _director(self, room: Room) -> str:
-        key = (room.domain, room.source)
+        key = (room.row.domain, room.row.source)
         if key not in self._directors:
             cards = self._options.cards
-            roster = cards.roster_for(room.domain).personas
+            roster = cards.roster_for(room.row.domain).personas
             named = [cards.cards[persona] for persona in roster]
-            self._directors[key] = director_message(named, *verbs_and_focuses(room.source), tones(roster))
+            self._directors[key] = director_message(named, *verbs_and_focuses(room.row.source), tones(roster))
         return _with_outline(self._directors[key], room)
 
 
@@ -236,25 +225,6 @@ def decision(agent: str, action: str, tone: str) -> str:
 
 def _with_outline(message: str, room: Room) -> str:
     return f"{message}\n\n{room.outline}" if room.outline else message
-
-
-def _room(row: DialogueRow, options: ViewOptions) -> Room:
-    names = room_names(row.speakers, options.cards)
-    turns = [
-        RoomTurn(
-            turn.speaker,
-            names[turn.speaker],
-            turn.kind,
-            turn.persona,
-            turn.text,
-            f"{names[turn.speaker]}: {turn.text}" if "\n" not in turn.text else to_line(names[turn.speaker], turn.text),
-            turn.directive,
-            turn.acts_origin,
-            turn.flags,
-        )
-        for turn in map(TurnRow._make, row.turns)
-    ]
-    return Room(row, turns, options.budget)
 
 
 def room_names(speakers: Sequence[Sequence[Any]], cards: Personas) -> dict[str, str]:
