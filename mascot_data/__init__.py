@@ -1,12 +1,13 @@
 """Multi-persona dialogue datasets and annotation for MASCOT (arXiv 2601.14230).
 
 The commands of ``mascot-data`` as functions: ``build`` makes dataset directories, ``validate`` checks one, ``show``
-shows a dialogue.
+shows a dialogue, ``report`` makes a page about a dataset.
 """
 
 from mascot_data.build import build
+from mascot_data.report import report
 from mascot_data.show import show
 from mascot_data.validate import validate
 from mascot_data.version import __version__
 
-__all__ = ["__version__", "build", "show", "validate"]
+__all__ = ["__version__", "build", "report", "show", "validate"]

@@ -24,7 +24,7 @@ from mascot_data.records.rows import DialogueRow, EvidenceRow, ExtraRow, Scenari
 from mascot_data.sources.conversation import Meeting, Query, Utterance
 from mascot_data.sources.qmsum import domain_of
 
-_LETTERED_ROLE = re.compile(r"\b(?:PhD|Grad|Professor|Postdoc|Undergrad) [A-Z]\b")
+_LETTERED_ROLE = re.compile(r"\b(?:phd|grad|professor|postdoc|undergrad) [a-z]\b")
 
 Spans = list[tuple[int, int]]
 
@@ -40,12 +40,13 @@ class Kept(NamedTuple):
 
 
 class Room(NamedTuple):
-    """A meeting prepared for recasting: its kept utterances by number, and who is who."""
+    """A meeting prepared for recasting: its kept utterances by number, who is who, and who is there (lower case)."""
 
     meeting: Meeting
     kept: Mapping[int, Kept]
     roles: Mapping[str, str | None]
     names: Mapping[str, str]
+    present: Set[str]
 
 
 def recast_meeting(
@@ -92,7 +93,7 @@ def _prepare(meeting: Meeting, taken: Set[str], clean: bool) -> tuple[Room, list
         spellings.setdefault(canonical[spelling], Counter())[spelling] = count
     roles = {name: role_of(found) for name, found in spellings.items()}
     names = {name: max(found, key=lambda spelling: (found[spelling], spelling)) for name, found in spellings.items()}
-    return Room(meeting, kept, roles, names), dropped
+    return Room(meeting, kept, roles, names, {spelling.lower() for spelling in canonical}), dropped
 
 
 def read_spans(spans: Sequence[Sequence[str]], size: int) -> tuple[Spans, set[str]]:
@@ -103,7 +104,7 @@ def read_spans(spans: Sequence[Sequence[str]], size: int) -> tuple[Spans, set[st
     read: Spans = []
     flags: set[str] = set()
     for span in spans:
-        bounds = [int(bound) for bound in span if len(bound) < 20 and bound.strip().isdecimal()]
+        bounds = [int(bound.strip()[:18]) for bound in span if bound.strip().isdecimal()]
         if len(bounds) < len(span) or min(bounds) >= size:
             flags.add("span-lost")
             continue
@@ -234,7 +235,7 @@ def _query_turns(room: Room, roster: Mapping[str, Card], number: int, index: int
     persona = label_query(query.query)
     persona = persona if persona in roster else next(iter(roster))
     spans, flags = read_spans(query.spans or [], len(room.meeting.utterances))
-    absent = set(_LETTERED_ROLE.findall(query.query)) - {utterance.speaker for utterance in room.meeting.utterances}
+    absent = set(_LETTERED_ROLE.findall(query.query.lower())) - room.present
     asked = TurnRow(
         index=index,
         speaker=USER,

@@ -5,7 +5,7 @@ turns as assistant messages and everybody else's lines, in order, inside user me
 in one user message. Names hold no line break and no ``": "`` and are unique, so that every line can be read back.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 Message = tuple[str, str]
@@ -97,21 +97,32 @@ def fit_template(messages: Sequence[Message], *, system: bool = True, alternate:
 
     Args:
         messages: role and content, in order.
-        system: whether the template takes a system message. If not, its text goes before the first user message, parted
-            by an empty line.
+        system: whether the template takes a system message. If not, its text goes before that of the user message that
+            follows, parted by an empty line; where none follows, it is a user message itself.
         alternate: whether roles must alternate. If so, neighbours of one role are joined by a line break (as the lines
             of a room are, so that they can still be read back).
     """
     fitted: list[Message] = []
-    held = ""
-    for role, content in messages:
-        if role == "system" and not system:
-            held = f"{held}{content}\n\n"
-            continue
-        if held and role == "user":
-            content, held = held + content, ""
+    for role, content in messages if system else _without_system(messages):
         if alternate and fitted and fitted[-1][0] == role:
             fitted[-1] = (role, f"{fitted[-1][1]}\n{content}")
         else:
             fitted.append((role, content))
-    return [("user", held.removesuffix("\n\n")), *fitted] if held else fitted
+    return fitted
+
+
+def _without_system(messages: Sequence[Message]) -> Iterator[Message]:
+    held: list[str] = []
+    for role, content in messages:
+        if role == "system":
+            held.append(content)
+        elif role == "user":
+            yield role, "\n\n".join([*held, content])
+            held.clear()
+        else:
+            if held:
+                yield "user", "\n\n".join(held)
+            yield role, content
+            held.clear()
+    if held:
+        yield "user", "\n\n".join(held)

@@ -253,7 +253,7 @@ def _shape_flags(conversation: Conversation, rules: CorpusRules) -> set[str]:
         flags.add("supporter-first")
     if utterances and utterances[-1].speaker in conversation.agents:
         flags.add("ends-with-agent")
-    if utterances and utterances[0].text.strip() == conversation.situation.strip():
+    if utterances and clean_chat(utterances[0].text) == clean_chat(conversation.situation):
         flags.add("prompt-is-first-turn")
     if rules.acts_origin == "model":
         flags.add("labels-model")

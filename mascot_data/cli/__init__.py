@@ -6,6 +6,7 @@ import typer
 
 from mascot_data.cli.build import build
 from mascot_data.cli.demo import demo
+from mascot_data.cli.report import report
 from mascot_data.cli.show import show
 from mascot_data.cli.validate import validate
 from mascot_data.errors import MascotError
@@ -19,7 +20,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode="markdown",
 )
-for command in (build, validate, show, demo):
+for command in (build, validate, show, report, demo):
     app.command()(command)
 
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from mascot_data.validate.run import Problem
+from mascot_data.validate import Problem
 from mascot_data.validate.run import validate as run_validate
 
 SHOWN = 20

@@ -112,8 +112,8 @@ class Outcome(Row):
 class Extra(Row):
     """A field of the original that has no column of its own, word for word."""
 
-    name: str
-    value: str
+    name: str = Field(description="Name of the field in the raw file.")
+    value: str = Field(description="Its content as text.")
 
 
 class Dialogue(Row):
@@ -127,14 +127,14 @@ class Dialogue(Row):
         description="Reporting group: `main` or `failed` (ESConv), the valence (Empathetic Dialogues), `academic`, "
         "`committee`, `product` or `other` (QMSum)."
     )
-    scenario: Scenario
+    scenario: Scenario = Field(description="What the conversation is about.")
     speakers: list[Speaker] = Field(description="Everybody who speaks, in order of first appearance.")
-    turns: list[Turn]
-    outcome: Outcome
+    turns: list[Turn] = Field(description="What is said, in order; each turn is one speaker's.")
+    outcome: Outcome = Field(description="Survey answers after the conversation; all null but in ESConv.")
     extra: list[Extra] = Field(description="Fields of the original without a column of their own, sorted by name.")
     flags: list[str] = Field(description="Flags of the dialogue and of all its turns, sorted, each once.")
     license: str = Field(description="SPDX id (lower case, as on the Hub) of the source's licence.")
-    schema_version: str
+    schema_version: str = Field(description="Version of these columns.")
 
     def raw_utterances(self) -> list[tuple[int, str, str]]:
         """Give back what the raw file holds: ``(utterance number, speaker, text)`` in order of appearance."""

@@ -14,7 +14,7 @@ FLAGS: dict[str, str] = {
     "supporter-first": "The supporter speaks first.",
     "one-utterance": "The raw conversation has a single utterance.",
     "ends-with-agent": "The listener has the last word.",
-    "prompt-is-first-turn": "The first utterance is the situation text, word for word.",
+    "prompt-is-first-turn": "The first utterance is the situation text, but for white space.",
     "number-only-situation": "The situation holds no letter.",
     "survey-missing": "At least one survey score is missing.",
     "survey-out-of-range": "A survey score outside 1 to 5 in the raw file; null here.",

@@ -32,7 +32,7 @@ class SpeakerTurn(Row):
     context_cut: Index = Field(description="Turns cut from the front to keep the budget; 0 when all are there.")
     flags: list[str] = Field(description="Flags of the turn.")
     license: str = Field(description="SPDX id (lower case) of the source's licence.")
-    schema_version: str
+    schema_version: str = Field(description="Version of these columns.")
 
 
 class DirectorTurn(Row):
@@ -61,7 +61,7 @@ class DirectorTurn(Row):
     context_cut: Index = Field(description="Turns cut from the front to keep the budget; 0 when all are there.")
     flags: list[str] = Field(description="Flags of the turn that followed.")
     license: str = Field(description="SPDX id (lower case) of the source's licence.")
-    schema_version: str
+    schema_version: str = Field(description="Version of these columns.")
 
 
 class BlockTurn(Row):
@@ -99,4 +99,4 @@ class Block(Row):
     origin: Literal["corpus", "rollout"] = Field(description="corpus: people's turns; rollout: generated.")
     rollout: Rollout | None = Field(description="How it was generated; null for the corpus.")
     license: str = Field(description="SPDX id (lower case) of the source's licence.")
-    schema_version: str
+    schema_version: str = Field(description="Version of these columns.")

@@ -15,7 +15,7 @@ from mascot_data.records.dialogue import SPLITS
 
 START = "start"
 END = "end"
-BATCH_ROWS = 1000
+BATCH_ROWS = 250
 TOPICS = ("emotion", "problem")
 CARE = "self-harm-words"
 """Dialogues with this flag are counted like all others, but not shown as examples."""

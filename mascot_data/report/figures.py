@@ -18,6 +18,14 @@ SPOKEN = 5
 """Marks that the description of a figure for screen readers names; the table has all."""
 
 
+class Head(NamedTuple):
+    """What stands above a figure; ``id`` is unique on the page."""
+
+    id: str
+    title: str
+    note: str = ""
+
+
 class Mark(NamedTuple):
     """A piece of a bar: where it begins and how wide it is, in percent; ``css`` is the class of its colour."""
 
@@ -60,16 +68,14 @@ class Cell(NamedTuple):
 class Figure(NamedTuple):
     """A figure: ``kind`` is the template's macro that draws it, ``spoken`` what a screen reader says of it.
 
-    ``drawing`` holds what the macro needs; ``head`` and ``rows`` are the table behind the figure.
+    ``drawing`` holds what the macro needs; ``columns`` and ``rows`` are the table behind the figure.
     """
 
-    id: str
     kind: str
-    title: str
-    note: str
+    head: Head
     spoken: str
     drawing: dict[str, Any]
-    head: list[str]
+    columns: list[str]
     rows: list[list[str]]
 
 
@@ -80,7 +86,7 @@ def percent(part: float, whole: float) -> str:
 
 
 def bars(
-    figure: tuple[str, str, str],
+    head: Head,
     table: Table,
     columns: Mapping[str, tuple[str, str]],
     *,
@@ -92,7 +98,7 @@ def bars(
     """Draw a table as stacked bars, a row each.
 
     Args:
-        figure: id, title and note.
+        head: id, title and note.
         table: the counts.
         columns: name and class of each column that is a piece of the bars.
         of: what a row is.
@@ -100,7 +106,6 @@ def bars(
         most: how many rows are drawn; the table behind has all.
         notes: what is said of a row, below its bar.
     """
-    identity, title, note = figure
     sums = {row: sum(cells.get(column, 0) for column in columns) for row, cells in table.items()}
     whole = sum(sums.values()) if whole is None else whole
     widest = max(sums.values(), default=0) or 1
@@ -114,24 +119,25 @@ def bars(
         for row in list(table)[:most]
     ]
     if more := len(table) - len(drawn):
-        note = f"{note} {more} more {'is' if more == 1 else 'are'} in the table.".strip()
+        note = f"{head.note} {more} more {'is' if more == 1 else 'are'} in the table.".strip()
+        head = head._replace(note=note)
     drawing = {"rows": drawn, "legend": list(columns.values()) if len(columns) > 1 else []}
-    behind = _table_behind(table, columns, sums, whole)
-    return Figure(identity, "bars", title, note, _spoken(title, drawn), drawing, [of, *behind[0]], behind[1])
+    names, rows = _table_behind(table, columns, sums, whole)
+    return Figure("bars", head, _spoken(head.title, drawn), drawing, [of, *names], rows)
 
 
 def _table_behind(
     table: Table, columns: Mapping[str, tuple[str, str]], sums: Mapping[str, int], whole: int
 ) -> tuple[list[str], list[list[str]]]:
     many = len(columns) > 1
-    head = [*(name for name, _ in columns.values()), *(["all"] if many else []), "share"]
+    names = [*(name for name, _ in columns.values()), *(["all"] if many else []), "share"]
     rows = [
         [row, *(f"{cells.get(column, 0):,}" for column in columns)]
         + ([f"{sums[row]:,}"] if many else [])
         + [percent(sums[row], whole)]
         for row, cells in table.items()
     ]
-    return head, rows
+    return names, rows
 
 
 def _marks(cells: Mapping[str, int], columns: Mapping[str, tuple[str, str]], widest: int) -> list[Mark]:
@@ -144,30 +150,27 @@ def _marks(cells: Mapping[str, int], columns: Mapping[str, tuple[str, str]], wid
     return marks
 
 
-def shares(figure: tuple[str, str, str], found: Mapping[str, float], of: str) -> Figure:
+def shares(head: Head, found: Mapping[str, float], of: str) -> Figure:
     """Draw shares, 0 to 1, as bars on a scale that ends at 100%."""
-    identity, title, note = figure
     drawn = [
         Bar(row, [Mark(0, 100 * share, SPLIT_CLASSES.get(row, "s0"), f"{share:.1%}")], f"{share:.1%}")
         for row, share in found.items()
     ]
-    spoken = _spoken(title, drawn)
-    drawing = {"rows": drawn, "legend": []}
-    return Figure(identity, "bars", title, note, spoken, drawing, [of, "share"], [[bar[0], bar[2]] for bar in drawn])
+    rows = [[bar.label, bar.value] for bar in drawn]
+    return Figure("bars", head, _spoken(head.title, drawn), {"rows": drawn, "legend": []}, [of, "share"], rows)
 
 
-def boxes(figure: tuple[str, str, str], found: Mapping[str, Lengths], css: Mapping[str, str], of: str) -> Figure:
+def boxes(head: Head, found: Mapping[str, Lengths], css: Mapping[str, str], of: str) -> Figure:
     """Draw distributions as boxes (quartiles and median) with whiskers from the 5th to the 95th percentile."""
-    identity, title, note = figure
     end = _axis_end(max(row.p95 for row in found.values()))
     drawn = [_box(label, row, css[label], end) for label, row in found.items()]
-    spoken = _spoken(f"{title}, median and quartiles", drawn)
+    spoken = _spoken(f"{head.title}, median and quartiles", drawn)
     drawing = {"rows": drawn, "ticks": ["0", f"{end / 2:,.10g}", f"{end:,}"]}
-    head = [of, "number", "mean", "5%", "25%", "median", "75%", "95%", "longest"]
+    columns = [of, "number", "mean", "5%", "25%", "median", "75%", "95%", "longest"]
     rows = [
         [label, f"{row.number:,}", f"{row.mean:,.1f}", *(f"{v:,}" for v in row[2:])] for label, row in found.items()
     ]
-    return Figure(identity, "boxes", title, note, spoken, drawing, head, rows)
+    return Figure("boxes", head, spoken, drawing, columns, rows)
 
 
 def _box(label: str, found: Lengths, css: str, end: int) -> Box:
@@ -183,9 +186,8 @@ def _axis_end(value: int) -> int:
     return max(1, -(-value // step)) * step
 
 
-def histogram(figure: tuple[str, str, str], found: Sequence[Bin], of: str) -> Figure:
+def histogram(head: Head, found: Sequence[Bin], of: str) -> Figure:
     """Draw bins as columns; heights are in percent of the highest."""
-    identity, title, note = figure
     highest, all_of_them = max(bin_.number for bin_ in found), sum(bin_.number for bin_ in found)
     names = [_bin_name(bin_) for bin_ in found]
     wide = 100 / len(found)
@@ -196,10 +198,10 @@ def histogram(figure: tuple[str, str, str], found: Sequence[Bin], of: str) -> Fi
     every = -(-len(found) // 6)
     ticks = [(number * wide + wide / 2, names[number]) for number in range(0, len(found), every)]
     most = max(range(len(found)), key=lambda number: found[number].number)
-    spoken = f"Histogram. {title}: from {names[0]} to {names[-1]}, most at {names[most]} with {highest:,}."
+    spoken = f"Histogram. {head.title}: from {names[0]} to {names[-1]}, most at {names[most]} with {highest:,}."
     rows = [[name, f"{b.number:,}", percent(b.number, all_of_them)] for name, b in zip(names, found, strict=True)]
     drawing = {"columns": drawn, "ticks": ticks, "highest": f"{highest:,}"}
-    return Figure(identity, "histogram", title, note, spoken, drawing, [of, "dialogues", "share"], rows)
+    return Figure("histogram", head, spoken, drawing, [of, "dialogues", "share"], rows)
 
 
 def _bin_name(found: Bin) -> str:
@@ -208,17 +210,16 @@ def _bin_name(found: Bin) -> str:
     return f"{found.low}" if found.low == found.high else f"{found.low}–{found.high}"
 
 
-def heat_map(figure: tuple[str, str, str], table: Table, columns: Sequence[str], corner: str) -> Figure:
+def heat_map(head: Head, table: Table, columns: Sequence[str], corner: str) -> Figure:
     """Draw a table as a heat map of row percentages; the table behind has the counts."""
-    identity, title, note = figure
     drawn = []
     for row, cells in table.items():
         whole = sum(cells.values())
         drawn.append((voices.name(row), [_cell(cells.get(column, 0), whole) for column in columns]))
-    named = [voices.name(column) for column in columns]
+    names = [voices.name(column) for column in columns]
     rows = [[voices.name(row), *(f"{cells.get(column, 0):,}" for column in columns)] for row, cells in table.items()]
-    drawing = {"corner": corner, "columns": named, "rows": drawn}
-    return Figure(identity, "heat", title, note, title, drawing, [corner, *named], rows)
+    drawing = {"corner": corner, "columns": names, "rows": drawn}
+    return Figure("heat", head, head.title, drawing, [corner, *names], rows)
 
 
 def _cell(number: int, whole: int) -> Cell:

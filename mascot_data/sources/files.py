@@ -74,7 +74,7 @@ class Inputs:
             try:
                 self.files = list(_files_of(path, opened))
             except _BROKEN as error:
-                kind = ArchiveError if path.is_file() else InputError
+                kind = ArchiveError if path.name.lower().endswith(ARCHIVE_SUFFIXES) else InputError
                 raise kind(str(path), f"cannot be read ({error}); check it or fetch it again") from error
             self._stack = opened.pop_all()
 

@@ -86,12 +86,16 @@ class _Window:
         except UnicodeDecodeError as error:
             line = self._line + self.text.count("\n") + error.object[: error.start].count(10)
             raise not_utf8(self._file, f" line {line}", error) from error
-        self._line += self.text.count("\n", 0, self.at)
-        self.text, self.at = self.text[self.at :] + added, 0
+        if data:
+            self._line += self.text.count("\n", 0, self.at)
+            self.text, self.at = self.text[self.at :] + added, 0
 
-    def _grow(self) -> bool:
+    def _grow(self, where: str) -> bool:
         """Read on, twice as much each time as nothing could be used of what is there; False at the end of the file."""
-        data = self._stream.read(max(_CHUNK_BYTES, len(self.text) - self.at))
+        held = len(self.text) - self.at
+        if held > MAX_LINE_BYTES:
+            raise InputError(where, "is broken or longer than 16 MiB; fetch the file again")
+        data = self._stream.read(max(_CHUNK_BYTES, held))
         self._add(data)
         return bool(data)
 
@@ -100,7 +104,7 @@ class _Window:
         while True:
             match = _SPACE.match(self.text, self.at)
             self.at = match.end() if match else self.at
-            if self.at < len(self.text) or not self._grow():
+            if self.at < len(self.text) or not self._grow(self._file.name):
                 return self.text[self.at : self.at + 1]
 
     def goes_on(self, element: str) -> bool:
@@ -120,11 +124,11 @@ class _Window:
             except RecursionError as error:
                 raise InputError(where, "is nested too deeply for a corpus; check the file") from error
             except ValueError as error:
-                if len(self.text) - self.at > MAX_LINE_BYTES:
-                    raise InputError(where, "is broken or longer than 16 MiB; fetch the file again") from error
-                if not self._grow():
-                    raise self._invalid(where, error) from error
-                continue
+                if self._grow(where):
+                    continue
+                raise self._invalid(where, error) from error
+            if self.text[end : end + 1] in ("", ".", "e", "E") and self._grow(where):
+                continue  # a number may go on
             _refuse_halves(where, value, self.text, self.at, end)
             self.at = end
             return value

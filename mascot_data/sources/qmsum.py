@@ -22,7 +22,7 @@ _KEYS = ("topic_list", "general_query_list", "specific_query_list", "meeting_tra
 _NAME_PREFIXES = {
     "committee": ("covid", "education"),
     "product": ("ES", "IS", "TS"),
-    "academic": ("Bdb", "Bed", "Bmr", "Bns", "Bro", "Bsr", "Btr"),
+    "academic": ("Bdb", "Bed", "Bmr", "Bns", "Bro", "Bsr", "Btr", "Buw"),
 }
 
 

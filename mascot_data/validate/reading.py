@@ -97,8 +97,7 @@ class ViewRows(Generic[RowT]):
         self._root, self._model, self._places, self._problems = root, model, places, problems
         self._files = parquet_files(root, config, split)
         self.whole = bool(self._files)
-        if not self._files and places:
-            problems.append(Problem("views", f"data/{config}", f"has no file for {split}; build the dataset again"))
+        self._missing = [] if self._files else [(f"data/{config}", f"has no file for {split}; build the dataset again")]
         self._rows = self._read()
         self._head = next(self._rows, None)
 
@@ -116,6 +115,11 @@ class ViewRows(Generic[RowT]):
             elif row := parse(where, data, self._model, self._problems):
                 taken.append((f"{where} ({data['id']})", row))
         return taken
+
+    def needed(self) -> list[tuple[str, str]]:
+        """Say, the first time that rows are needed, that there is no file for them."""
+        told, self._missing = self._missing, []
+        return told
 
     def _stray(self, where: str, data: dict[str, Any], *, known: bool) -> None:
         what = "is not in the order of the dialogues" if known else "belongs to no dialogue of this split"

@@ -19,6 +19,8 @@ from mascot_data.validate.rows import row_problems
 from mascot_data.validate.totals import Totals
 from mascot_data.validate.views import Shared, SplitViews
 
+__all__ = ["Problem", "ValidationReport", "summary", "validate"]
+
 
 @dataclass(frozen=True, slots=True)
 class ValidationReport:

@@ -51,6 +51,8 @@ class SplitViews:
 
     def _check(self, dialogue: Dialogue, place: int) -> Found:
         agents = [turn.index for turn in dialogue.turns if turn.directive]
+        for view in (self._speaker, self._director, self._blocks) if agents else ():
+            yield from view.needed()
         speaker = self._speaker.take(place)
         yield from _gaps(dialogue, "speaker_turns", agents, [r.turn_index for _, r in speaker], self._speaker.whole)
         for where, turn in speaker:

@@ -10,9 +10,21 @@ import pyarrow.parquet as pq
 import yaml
 
 from mascot_data.build.writing import config_digest, sha256_of
+from mascot_data.validate import validate
 
 Row = dict[str, Any]
+Spoil = Callable[[Path], object]
+Cases = dict[str, tuple[Spoil, str]]
+"""Name of a change, how to make it, and the words that must tell of it."""
+
 ES, ED, QM = "esconv-multiagent", "empathetic-dialogues-multiagent", "qmsum-multiagent"
+_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_DUMPER = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
+
+
+def told(root: Path, check: str) -> list[str]:
+    """Say what a check finds wrong."""
+    return [f"{problem.where}: {problem.what}" for problem in validate(root).problems if problem.check == check]
 
 
 def parquet(root: Path, config: str, split: str = "train") -> Path:
@@ -41,9 +53,9 @@ def edit_facts(root: Path, change: Callable[[Row], object]) -> None:
 
 def edit_card(root: Path, change: Callable[[Row], object]) -> None:
     _, header, text = (root / "README.md").read_text(encoding="utf-8").split("---\n", 2)
-    loaded = yaml.load(header, getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+    loaded = yaml.load(header, _LOADER)
     change(loaded)
-    new = yaml.dump(loaded, Dumper=getattr(yaml, "CSafeDumper", yaml.SafeDumper), sort_keys=False, allow_unicode=True)
+    new = yaml.dump(loaded, Dumper=_DUMPER, sort_keys=False, allow_unicode=True)
     (root / "README.md").write_text(f"---\n{new}---\n{text}", encoding="utf-8")
 
 
@@ -71,7 +83,21 @@ def seal(root: Path) -> None:
     edit_card(root, declare)
 
 
-def agent_turn(row: Row) -> Row:
-    """Return the first agent turn of a dialogue that has a turn before it."""
-    found: Row = next(turn for turn in row["turns"][1:] if turn["kind"] == "agent")
-    return found
+def sealed(config: str, change: Callable[[list[Row]], object], split: str = "train") -> Spoil:
+    """Change rows and have everything else agree."""
+
+    def spoil(root: Path) -> None:
+        edit(root, config, change, split)
+        seal(root)
+
+    return spoil
+
+
+def row(config: str, change: Callable[[Row], object], number: int = 0) -> Spoil:
+    """Change one row and have everything else agree."""
+    return sealed(config, lambda rows: change(rows[number]))
+
+
+def text(name: str, change: Callable[[str], str]) -> Spoil:
+    """Change a text file."""
+    return lambda root: (root / name).write_text(change((root / name).read_text("utf-8")), "utf-8", newline="\n")

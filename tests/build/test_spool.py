@@ -1,0 +1,151 @@
+"""Rows come out of the spool as they went in, in one order, with the flags of what they share."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, NamedTuple
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pydantic_core import from_json, to_json
+
+from mascot_data.build.spool import Link, Spool
+from mascot_data.errors import InputError
+from mascot_data.records.dialogue import SPLITS, Split
+from mascot_data.records.rows import DialogueRow, OutcomeRow, ScenarioRow
+
+
+class Item(NamedTuple):
+    """A row on its way into the spool."""
+
+    row: DialogueRow
+    split: Split
+    owner: str
+    links: list[Link]
+
+
+def item(source_id: str, split: Split = "train", links: Sequence[Link] = (), owner: str = "", **fields: Any) -> Item:
+    plain = DialogueRow(
+        f"esconv:{source_id}", "esconv", source_id, "psychological-support", "main", ScenarioRow("x"), [], [],
+        OutcomeRow(), [], [], "mit", "1.0",
+    )  # fmt: skip
+    return Item(plain._replace(**fields), split, owner or source_id, list(links))
+
+
+@contextmanager
+def spooled(items: Sequence[Item]) -> Iterator[Spool]:
+    with TemporaryDirectory() as folder:
+        spool = Spool(Path(folder) / "spool")
+        try:
+            for number, (row, split, owner, links) in enumerate(items):
+                spool.add(f"place {number}", split, row, owner, links)
+            spool.link()
+            yield spool
+        finally:
+            spool.close()
+
+
+def held(items: Sequence[Item]) -> dict[Split, list[tuple[bytes, list[Any]]]]:
+    with spooled(items) as spool:
+        return {split: list(spool.rows(split)) for split in SPLITS}
+
+
+KEYS = st.tuples(st.sampled_from(["pair", "situation", "annotations"]), st.sampled_from(["a", "b"]))
+
+
+@st.composite
+def many(draw: st.DrawFn) -> list[Item]:
+    ids = draw(st.lists(st.integers(0, 30), max_size=9, unique=True))
+    return [
+        item(
+            str(source_id),
+            draw(st.sampled_from(SPLITS)),
+            draw(st.lists(KEYS, max_size=3)),
+            draw(st.sampled_from(["", "one", "two"])),
+            flags=draw(st.sampled_from([[], ["repeat"], ["survey-missing", "task-talk"]])),
+            subset=draw(st.text()),
+        )
+        for source_id in ids
+    ]
+
+
+def flags_by_hand(mine: Item, items: Sequence[Item]) -> list[str]:
+    """Say by the definition which flags a row gets: compare it with every other one."""
+    flags = set(mine.row.flags)
+    for kind, key in mine.links:
+        sharing = [other for other in items if (kind, key) in other.links]
+        owners, splits = {other.owner for other in sharing}, {other.split for other in sharing}
+        if len(owners) > 1 and kind != "pair":
+            flags.add(f"duplicate-{kind}")
+        if len(owners) > 1 and len(splits) > 1:
+            flags.add(f"{kind}-in-two-splits")
+    return sorted(flags)
+
+
+@settings(deadline=None)
+@given(many())
+def test_rows_come_back_by_split_and_number_with_the_flags_of_their_links(items: list[Item]) -> None:
+    for split, found in held(items).items():
+        expected = sorted((mine for mine in items if mine.split == split), key=lambda mine: int(mine.row.source_id))
+        rows = [mine.row._replace(flags=flags_by_hand(mine, items)) for mine in expected]
+        assert [row for _, row in found] == [from_json(to_json(row)) for row in rows]
+        assert [body for body, _ in found] == [to_json(row) for row in rows]
+
+
+@settings(deadline=None)
+@given(many().flatmap(lambda items: st.tuples(st.just(items), st.permutations(items))))
+def test_any_order_of_input_gives_the_same(both: tuple[list[Item], list[Item]]) -> None:
+    items, shuffled = both
+    assert held(items) == held(shuffled)
+
+
+def test_numbers_in_ids_count_as_such() -> None:
+    ids = ["hit:10_conv:2", "hit:9_conv:10", "hit:9_conv:9", "failed-10", "failed-2", "10", "9", "0"]
+    found = held([item(source_id) for source_id in ids])["train"]
+    assert [row[2] for _, row in found] == [
+        "0",
+        "9",
+        "10",
+        "failed-2",
+        "failed-10",
+        "hit:9_conv:9",
+        "hit:9_conv:10",
+        "hit:10_conv:2",
+    ]
+
+
+@settings(deadline=None)
+@given(st.text())
+def test_any_text_comes_back(text: str) -> None:
+    (found,) = held([item("1", subset=text, scenario=ScenarioRow(text, topic=text))])["train"]
+    assert found[1][4] == text
+    assert found[1][5] == [text, None, None, None, text, None]
+
+
+@pytest.mark.parametrize("count", [499, 500, 501, 1300])
+def test_every_row_comes_back_whatever_their_number(count: int) -> None:
+    items = [item(str(number), SPLITS[number % 3], [("situation", str(number // 2))]) for number in range(count)]
+    with spooled(items) as spool:
+        for split in SPLITS:
+            found = list(spool.rows(split))
+            mine = [one for one in items if one.split == split]
+            assert [row[2] for _, row in found] == [one.row.source_id for one in mine]
+            assert spool.size(split) == (len(mine), sum(len(to_json(one.row)) for one in mine))
+        paired = sum("situation-in-two-splits" in row[10] for split in SPLITS for _, row in spool.rows(split))
+    assert paired == count // 2 * 2
+
+
+@pytest.mark.parametrize("split", SPLITS)
+@pytest.mark.parametrize("between", [0, 700])
+def test_a_conversation_that_is_there_twice_is_refused(split: Split, between: int) -> None:
+    items = [item("17"), *(item(f"other-{number}") for number in range(between)), item("17", split)]
+    with pytest.raises(InputError, match=rf"place 0 and place {between + 1}: hold the same conversation"):
+        held(items)
+
+
+def test_an_empty_spool_has_no_rows() -> None:
+    with spooled([]) as spool:
+        assert [spool.size(split) for split in SPLITS] == [(0, 0)] * 3
+        assert [list(spool.rows(split)) for split in SPLITS] == [[]] * 3
