@@ -20,9 +20,17 @@ format: $(VENV)/dev
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-bench: $(VENV)/dev
-	$(BIN)/python -m benchmarks.build
-	$(BIN)/python -m benchmarks.acts
+# SOURCES is a folder with the real corpora; the peers' environment is made once.
+SOURCES ?= ../shared/sources
+bench: $(VENV)/dev .venv-convokit/ready
+	$(BIN)/python benchmarks/build.py --input $(SOURCES) --convokit-python .venv-convokit/bin/python
+	$(BIN)/python benchmarks/acts.py --sources $(SOURCES)
+
+.venv-convokit/ready:
+	$(PYTHON) -m venv .venv-convokit
+	.venv-convokit/bin/pip install --quiet numpy pandas pymongo pyyaml requests scikit-learn tqdm
+	.venv-convokit/bin/pip install --quiet --no-deps convokit==5.0.0
+	touch $@
 
 schemas: $(VENV)/base
 	$(BIN)/python -m mascot_data.records

@@ -61,9 +61,10 @@ def _rows(file: SourceFile) -> Iterator[tuple[int, Row]]:
             widths = (len(row),)
             yield number, row
         elif line:
+            expected = f"the header has {width}" if len(widths) > 1 else f"the rows before have {widths[0]}"
             raise InputError(
                 f"{file.name} line {number}",
-                f"has {len(row)} fields instead of {widths[0]}; in this corpus commas inside a field are written "
+                f"has {len(row)} fields where {expected}; in this corpus commas inside a field are written "
                 "_comma_ and nothing is quoted, so take the file of the original release",
             )
 

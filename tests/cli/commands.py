@@ -4,8 +4,7 @@ import os
 import re
 import subprocess
 import sys
-import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,28 +13,45 @@ MAIN = [sys.executable, "-m", "mascot_data"]
 
 
 class Ended(NamedTuple):
-    """How a command ended; ``peak`` is the most memory it held, in MiB."""
+    """How a command ended."""
 
     status: int
     out: str
     err: str
-    peak: float
 
 
-def start(*arguments: str | Path, cwd: Path, out: object = None, err: object = None) -> "subprocess.Popen[bytes]":
+def start(*arguments: str | Path, cwd: Path, command: Sequence[str] = MAIN) -> "subprocess.Popen[str]":
     environment = {name: value for name, value in os.environ.items() if not name.startswith("MASCOT_")}
-    command = [*MAIN, *map(str, arguments)]
-    return subprocess.Popen(command, cwd=cwd, env=environment, stdout=out, stderr=err)  # type: ignore[call-overload, no-any-return]
+    return subprocess.Popen(
+        [*command, *map(str, arguments)],
+        cwd=cwd,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        encoding="utf-8",
+    )
 
 
-def mascot(*arguments: str | Path, cwd: Path) -> Ended:
-    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
-        process = start(*arguments, cwd=cwd, out=out, err=err)
-        _, status, usage = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
-        out.seek(0)
-        err.seek(0)
-        return Ended(process.returncode, out.read().decode(), err.read().decode(), usage.ru_maxrss / 1024)
+def mascot(*arguments: str | Path, cwd: Path, command: Sequence[str] = MAIN) -> Ended:
+    process = start(*arguments, cwd=cwd, command=command)
+    out, err = process.communicate()
+    return Ended(process.returncode, out, err)
+
+
+_MEASURED = """
+import atexit, pathlib, runpy, sys
+def tell(path=sys.argv.pop(1)):
+    lines = pathlib.Path("/proc/self/status").read_text().splitlines()
+    pathlib.Path(path).write_text(next(line.split()[1] for line in lines if line.startswith("VmHWM")))
+atexit.register(tell)
+runpy.run_module("mascot_data", run_name="__main__")
+"""
+
+
+def measured(*arguments: str | Path, cwd: Path) -> tuple[Ended, float]:
+    """Run a command and return the most memory it held, too, in MiB."""
+    ended = mascot(cwd / "peak", *arguments, cwd=cwd, command=[sys.executable, "-c", _MEASURED])
+    return ended, int((cwd / "peak").read_text()) / 1024
 
 
 def check_refused(ended: Ended, *says: str) -> None:

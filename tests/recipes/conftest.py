@@ -1,4 +1,4 @@
-"""A language model so small that a trainer's step takes a second: random weights, a tokenizer of the sample's own text."""
+"""A language model so small that a trainer's step takes a second: random weights, a tokenizer of the sample's text."""
 
 import socket
 from collections.abc import Callable, Iterator
@@ -31,6 +31,16 @@ def no_network(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_DISABLE_TELEMETRY", True)  # TRL sends some at each training
     yield
     assert asked == []
+
+
+@pytest.fixture(scope="module", autouse=True)
+def one_thread() -> Iterator[None]:
+    """Compute in one thread: for so small a model, sharing the work out costs more than the work."""
+    torch = pytest.importorskip("torch")
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
 
 
 @pytest.fixture(scope="session")

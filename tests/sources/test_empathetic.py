@@ -202,7 +202,8 @@ GOOD = "hit:0_conv:1,{},sad,a prompt,{},hello,5|5|5_5|5|5,"
         (HEADER + "\n\n\n", r"^train\.csv: holds no conversation, only a header"),
         ("<!DOCTYPE html>\n<html>\n", r"^train\.csv line 1: is a web page, not CSV"),
         ('[\n {\n  "dialog": [', r"^train\.csv line 1: column 'conv_id' is missing"),
-        (f"{HEADER}\n{GOOD.format(1, 7)}\nhit:0\n", r"^train\.csv line 3: "),
+        (f"{HEADER}\n{GOOD.format(1, 7)}\nhit:0\n", r"^train\.csv line 3: utterance_idx '' is not a number"),
+        (f"{HEADER}\nhit:0_conv:1,1,sad\n", r"^train\.csv line 2: has 3 fields where the header has 8"),
         (HEADER.replace("prompt,", "") + "\n", r"^train\.csv line 1: column 'prompt' is missing"),
         (HEADER.replace("context,prompt", "prompt,context") + "\n", r"line 1: the columns are in another order"),
         (f"{HEADER}\n{GOOD.format('x', 7)}\n", r"^train\.csv line 2: utterance_idx 'x' is not a number"),
@@ -223,7 +224,7 @@ def test_a_file_that_is_no_corpus_is_refused_with_its_line(text: str, message: s
 
 @pytest.mark.parametrize("row", [GOOD.format(2, 8).replace("hello", "oh, no"), GOOD.format(2, 8) + "," * 4, "a,2"])
 def test_a_row_with_other_columns_than_the_rows_before_is_refused(row: str) -> None:
-    with pytest.raises(InputError, match=r"^train\.csv line 3: has \d+ fields instead of 8; .* _comma_"):
+    with pytest.raises(InputError, match=r"^train\.csv line 3: has \d+ fields where the rows before have 8; .* _comma_"):
         from_rows(GOOD.format(1, 7), row)
 
 
