@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import math
 from collections.abc import Iterator
 from contextlib import ExitStack
 from itertools import islice
@@ -14,7 +13,7 @@ from mascot_data.build.columns import to_table
 from mascot_data.build.pipeline import Recast
 from mascot_data.build.spool import Spool
 from mascot_data.build.views import Views
-from mascot_data.build.writing import ROWS_PER_GROUP, SplitWriter, Written, shard_count
+from mascot_data.build.writing import ROWS_PER_GROUP, SplitWriter, Written, shards_of
 from mascot_data.errors import AccountError
 from mascot_data.records import CONFIGS, Dialogue, arrow_schema
 from mascot_data.records.dialogue import SPLITS, Split
@@ -43,7 +42,7 @@ def write(spool: Spool, account: Account, root: Path, views: Views) -> tuple[lis
         rows, size = spool.size(split)
         if rows:
             digest.update(split.encode())
-            written += _write_split(spool, account, root, views, split, shard_count(size), rows, digest)
+            written += _write_split(spool, account, root, views, split, shards_of(rows, size), digest)
     if sum(file.rows for file in written if file.config == "dialogues") != account.dialogues.total():
         raise AccountError("fewer rows were written than built; this is a defect of the tool, please report it")
     configs = list(CONFIGS)
@@ -56,20 +55,19 @@ def _write_split(
     root: Path,
     views: Views,
     split: Split,
-    shards: int,
-    rows: int,
+    shards: tuple[int, int],
     digest: "hashlib._Hash",
 ) -> list[Written]:
-    share = math.ceil(rows / shards)
+    files, share = shards
     done = 0
     with ExitStack() as stack:
         writers = {
-            config: stack.enter_context(SplitWriter(root, config, split, arrow_schema(model), shards))
+            config: stack.enter_context(SplitWriter(root, config, split, arrow_schema(model), files))
             for config, model in CONFIGS.items()
         }
         stream = _hashed(spool.rows(split), digest)
         while batch := list(islice(stream, ROWS_PER_GROUP)):
-            if done >= share * (len(writers["dialogues"].written) + 1):
+            if done and done % share == 0:
                 for writer in writers.values():
                     writer.roll()
             made = {"dialogues": to_table(batch, arrow_schema(Dialogue)), **views.tables(batch)}

@@ -25,7 +25,7 @@ from mascot_data.records.rows import (
 )
 from mascot_data.sources.conversation import Conversation, Utterance
 
-SEPARATOR = "|||| NEW CONVERSATION"
+_SEPARATOR = re.compile(r"\|\|+ *NEW CONVERSATION *\|*")
 NO_OUTCOME = OutcomeRow()
 _LETTER = re.compile(r"[^\W\d_]")
 _SCORES = {str(score): score for score in range(1, 6)}
@@ -96,8 +96,8 @@ def _spoken(conversation: Conversation, rules: CorpusRules, clean: bool) -> _Spo
         found = _flags_of(number, text, spoken)
         if found:
             spoken.flags[number] = found
-        if clean and "||||" in text and SEPARATOR in text:
-            texts[number] = clean_chat(text.replace(SEPARATOR, " ").replace("||||", " "))
+        if clean and "||" in text and _SEPARATOR.search(text):
+            texts[number] = clean_chat(_SEPARATOR.sub(" ", text))
             spoken.flags[number] = [*found, "leaked-separator"]
     return spoken
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from mascot_data.build.account import Account
-from mascot_data.build.card import card
+from mascot_data.build.card import CarriedFile, card
 from mascot_data.build.corpora import Corpus, corpora
 from mascot_data.build.dataset import DROPPED, fill, write
 from mascot_data.build.pipeline import Recast, recast_all, select
@@ -26,8 +26,8 @@ from mascot_data.sources.locate import located
 Progress = Callable[[str, int, int | None], None]
 """Called with the corpus, the conversations done, and how many there are (None when unknown)."""
 
-_OWN = ("README.md", "provenance.json", DROPPED, *(f"data/{config}/" for config in CONFIGS))
-"""What a rebuild replaces; everything else in the directory (annotations, judgments) is carried over."""
+_OWN_FILES = ("README.md", "provenance.json", DROPPED)
+_OWN_FOLDERS = tuple(f"data/{config}/" for config in CONFIGS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +145,18 @@ def build(
     return reports
 
 
+def is_own(name: str) -> bool:
+    """Tell whether a rebuild replaces a file; everything else (annotations, judgments) is carried over."""
+    return name in _OWN_FILES or name.startswith(_OWN_FOLDERS)
+
+
+def carried_files(target: Path) -> list[CarriedFile]:
+    """List the Parquet files of later steps' configs in a dataset directory; the card has to name them, too."""
+    files = sorted(target.glob("data/*/*-*-of-*.parquet"))
+    kept = [path for path in files if not is_own(path.relative_to(target).as_posix())]
+    return [CarriedFile(path.parent.name, path.name.split("-")[0], sha256_of(path)) for path in kept]
+
+
 def _build_one(
     corpus: Corpus,
     inputs: Inputs,
@@ -158,7 +170,7 @@ def _build_one(
     labels = intents.files if intents else None
     target = output / corpus.directory
     account = Account()
-    with staged(target, lambda name: name.startswith(_OWN)) as root:
+    with staged(target, is_own) as root:
         with closing(Spool(root / ".spool")) as spool:
             stream = recast_all(corpus, files, labels, views.cards, options.clean)
             fill(spool, account, root, _watched(stream, corpus, options, progress))
@@ -171,6 +183,7 @@ def _build_one(
             "context_turns": views.budget.turns,
             "context_tokens": views.budget.tokens,
             "block_turns": views.block_turns,
+            "personas": views.cards.digest(),
         }
         facts = provenance(
             corpus.source,
@@ -182,7 +195,7 @@ def _build_one(
             digest,
         )
         write_provenance(root, facts)
-        (root / "README.md").write_text(card(corpus, facts, written), encoding="utf-8")
+        (root / "README.md").write_text(card(corpus, facts, written, carried_files(target)), encoding="utf-8")
     return BuildReport(
         corpus=corpus.source,
         directory=target,

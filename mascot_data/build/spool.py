@@ -30,7 +30,7 @@ _BATCH = 500
 _FLAGS = DialogueRow._fields.index("flags")
 
 _TABLES = """
-CREATE TABLE rows (number INTEGER PRIMARY KEY, split INTEGER, place TEXT, source TEXT, body BLOB);
+CREATE TABLE rows (number INTEGER PRIMARY KEY, split INTEGER, place TEXT, id TEXT, source TEXT, body BLOB);
 CREATE TABLE links (row INTEGER, split INTEGER, owner TEXT, kind TEXT, key TEXT);
 """
 _MARKS = """
@@ -44,11 +44,11 @@ CREATE TABLE marks AS
 CREATE INDEX by_row ON marks (row);
 """
 _DOUBLES = """
-SELECT group_concat(source, ' and ') FROM rows GROUP BY place HAVING COUNT(*) > 1 ORDER BY MIN(number) LIMIT 1
+SELECT group_concat(source, ' and ') FROM rows GROUP BY id HAVING COUNT(*) > 1 ORDER BY MIN(number) LIMIT 1
 """
 _IN_ORDER = """
 SELECT body, (SELECT GROUP_CONCAT(kind || ':' || splits) FROM marks WHERE row = rows.number)
-FROM rows WHERE split = ? ORDER BY split, place
+FROM rows WHERE split = ? ORDER BY split, place, id
 """
 
 
@@ -62,21 +62,21 @@ class Spool:
         self._database.executescript(_TABLES)
         self._database.execute("BEGIN")
         self._count = 0
-        self._rows: list[tuple[int, int, str, str, bytes]] = []
+        self._rows: list[tuple[int, int, str, str, str, bytes]] = []
         self._links: list[tuple[int, int, str, str, str]] = []
 
     def add(self, where: str, split: Split, row: DialogueRow, owner: str, links: Iterable[Link]) -> None:
         """Store a row of a split; ``links`` are pairs of kind and key, ``owner`` is whom a link belongs to."""
         self._count += 1
         number = SPLITS.index(split)
-        self._rows.append((self._count, number, natural(row.source_id), where, to_json(row)))
+        self._rows.append((self._count, number, natural(row.source_id), row.id, where, to_json(row)))
         for kind, key in links:
             self._links.append((self._count, number, owner, kind, key))
         if len(self._rows) == _BATCH:
             self._flush()
 
     def _flush(self) -> None:
-        self._database.executemany("INSERT INTO rows VALUES (?, ?, ?, ?, ?)", self._rows)
+        self._database.executemany("INSERT INTO rows VALUES (?, ?, ?, ?, ?, ?)", self._rows)
         self._database.executemany("INSERT INTO links VALUES (?, ?, ?, ?, ?)", self._links)
         self._rows.clear()
         self._links.clear()

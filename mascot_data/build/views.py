@@ -236,7 +236,10 @@ def room_names(speakers: Sequence[Sequence[Any]], cards: Personas) -> dict[str, 
             name = cards.cards[speaker.persona].name
         else:
             name = USER_NAME if speaker.kind == "user" else speaker.id
-        name = " ".join(name.replace(": ", " ").split()) or "Somebody"
+        name = " ".join(f"{name} ".replace(": ", " ").split())
+        while ": " in name:
+            name = " ".join(name.replace(": ", " ").split())
+        name = name or "Somebody"
         unique, number = name, 1
         while unique in taken:
             number += 1

@@ -29,9 +29,11 @@ class Written(NamedTuple):
     sha256: str
 
 
-def shard_count(json_bytes: int) -> int:
-    """Number of files for a split whose rows are this large as JSON."""
-    return max(1, math.ceil(json_bytes / SHARD_BYTES))
+def shards_of(rows: int, json_bytes: int) -> tuple[int, int]:
+    """Return how many files a split gets whose rows are this large as JSON, and the rows of each but the last."""
+    groups = max(1, math.ceil(rows / ROWS_PER_GROUP))
+    share = math.ceil(groups / max(1, math.ceil(json_bytes / SHARD_BYTES)))
+    return math.ceil(groups / share), share * ROWS_PER_GROUP
 
 
 class SplitWriter:
@@ -44,29 +46,32 @@ class SplitWriter:
         self._root, self._config, self._split, self._schema = root, config, split, schema
         self._names = [f"data/{config}/{split}-{i:05d}-of-{shards:05d}.parquet" for i in range(shards)]
         self._writer: pq.ParquetWriter | None = None
-        self._rows = self._bytes = 0
+        self._shard = self._rows = self._bytes = 0
         self.written: list[Written] = []
 
     def __enter__(self) -> Self:
-        (self._root / self._names[0]).parent.mkdir(parents=True, exist_ok=True)
-        self._open()
         return self
 
     def write(self, table: pa.Table) -> None:
-        """Append a table."""
+        """Append a table; one without rows leaves no trace, since ``datasets`` cannot read a file without rows."""
+        if not table.num_rows:
+            return
+        if self._writer is None:
+            self._open()
         assert self._writer is not None
         self._writer.write_table(table, row_group_size=MAX_ROWS_PER_GROUP)
         self._rows += table.num_rows
         self._bytes += table.nbytes
 
     def roll(self) -> None:
-        """Close the file and begin the next one."""
+        """Close the file; the next table begins another."""
         self._close()
-        self._open()
+        self._shard += 1
 
     def _open(self) -> None:
+        (self._root / self._names[0]).parent.mkdir(parents=True, exist_ok=True)
         self._writer = pq.ParquetWriter(
-            self._root / self._names[len(self.written)],
+            self._root / self._names[self._shard],
             self._schema,
             compression="zstd",
             compression_level=3,
@@ -75,9 +80,10 @@ class SplitWriter:
         )
 
     def _close(self) -> None:
-        assert self._writer is not None
+        if self._writer is None:
+            return
         self._writer.close()
-        name = self._names[len(self.written)]
+        name = self._names[self._shard]
         self.written.append(
             Written(self._config, self._split, name, self._rows, self._bytes, sha256_of(self._root / name))
         )

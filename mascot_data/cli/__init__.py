@@ -34,7 +34,7 @@ def main() -> None:
         _fail(str(error), error.exit_code, error if debug else None)
     except SystemExit as end:
         if end.code == INTERRUPTED:  # how Typer tells of Ctrl-C
-            _fail("stopped; what was there before is unchanged", INTERRUPTED, end if debug else None)
+            _fail("stopped; nothing is half written, run it again to go on", INTERRUPTED, end if debug else None)
         raise
     except Exception as error:
         what = f"unexpected {type(error).__name__}: {error}. Run again with --debug, and please report it"

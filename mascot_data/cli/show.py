@@ -8,7 +8,7 @@ from rich.console import Console
 
 from mascot_data.errors import OutputError
 from mascot_data.show.find import find_dialogue
-from mascot_data.show.render import render_html, render_text
+from mascot_data.show.render import render_html, render_text, visible
 
 
 def show(
@@ -29,7 +29,7 @@ def show(
             html.write_text(render_html(row), encoding="utf-8")
         except OSError as error:
             raise OutputError(f"{html}: cannot be written ({error.strerror})") from error
-        typer.echo(f"{row.id} -> {html}")
+        typer.echo(f"{visible(row.id)} -> {html}")
     elif as_json:
         typer.echo(row.model_dump_json(indent=2))
     else:

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from mascot_data.show.render import visible
 from mascot_data.validate import Problem
 from mascot_data.validate.run import validate as run_validate
 
@@ -17,7 +18,7 @@ def validate(
     directory: Annotated[Path, typer.Argument(help="The dataset directory.")],
     as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
 ) -> None:
-    """Check a dataset directory: files, schema, rows, account, split leaks, card.
+    """Check a dataset directory: files, schema, rows, views, account, split leaks, card.
 
     Ends with 0 when it is sound, with 1 and a list when it is not.
 
@@ -38,7 +39,7 @@ def _print(problems: list[Problem], head: str) -> None:
     for problem in problems:
         seen[problem.check] += 1
         if seen[problem.check] <= SHOWN:
-            typer.echo(f"  {problem.check}: {problem.where}: {problem.what}")
+            typer.echo(f"  {problem.check}: {visible(problem.where)}: {visible(problem.what)}")
     for check, count in seen.items():
         if count > SHOWN:
             typer.echo(f"  {check}: and {count - SHOWN:,} more (--json lists all)")

@@ -1,10 +1,13 @@
 """The persona library: the built-in cards and rosters, and a user's own laid over them."""
 
+import hashlib
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+
+from pydantic import BaseModel
 
 from mascot_data.errors import PersonaError
 from mascot_data.personas.card import Card, Roster
@@ -44,6 +47,12 @@ class Personas:
             if source == corpus
             for label in labels
         }
+
+    def digest(self) -> str:
+        """Return 16 hex digits that change whenever a card or a roster does."""
+        models: list[BaseModel] = [*self.cards.values(), *self.rosters.values()]
+        text = "\n".join(sorted(model.model_dump_json() for model in models))
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
 
     def others(self, persona: str, roster: Roster) -> tuple[Card, ...]:
         """Return the cards of the roster but this persona's, in order."""

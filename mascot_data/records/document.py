@@ -35,7 +35,7 @@ def nested_models(model: type[BaseModel]) -> Iterator[type[BaseModel]]:
 
 
 def example(row: Mapping[str, Any]) -> str:
-    """Return a row as YAML that a person can read: text of several lines as it is, short lists and structs in a line."""
+    """Return a row as YAML that a person can read: long text in lines, short lists and structs in one."""
     return yaml.dump(dict(row), Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=_WIDTH).rstrip()
 
 
@@ -85,7 +85,7 @@ def _bounds(metadata: Iterable[Any]) -> str:
     for item in metadata:
         for inner in item.metadata if isinstance(item, FieldInfo) else [item]:
             limits |= {name: getattr(inner, name) for name in ("ge", "le") if hasattr(inner, name)}
-    return f", {limits['ge']} to {limits['le']}" if len(limits) == 2 else ""
+    return f" {limits['ge']} to {limits['le']}" if len(limits) == 2 else ""
 
 
 def _models_in(annotation: Any) -> Iterator[type[BaseModel]]:
@@ -106,10 +106,9 @@ def _is_short(value: Iterable[Any]) -> bool:
 
 
 def _text(dumper: yaml.SafeDumper, value: str) -> yaml.Node:
+    style = "|" if "\n" in value else ">" if len(value) > _WIDTH - 20 else None
     if not value.replace("\n", "").isprintable():
         style = '"'
-    else:
-        style = "|" if "\n" in value else ">" if len(value) > _WIDTH - 20 else None
     return dumper.represent_scalar("tag:yaml.org,2002:str", value, style=style)
 
 

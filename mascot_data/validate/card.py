@@ -53,7 +53,7 @@ def card_problems(root: Path, facts: Facts) -> Iterator[tuple[str, str]]:
     """Yield what the card says that the files or the provenance do not; configs of later stages are left alone."""
     try:
         card = _read(root / CARD)
-    except (OSError, ValueError, yaml.YAMLError) as error:
+    except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:
         yield CARD, f"has no sound YAML header ({_brief(error)}); build the dataset again"
         return
     configs = {config.config_name: config for config in card.configs}

@@ -198,11 +198,13 @@ stage(Path(sys.argv[1]), extra="2")
 def test_killed_at_any_moment_the_directory_is_one_build_as_a_whole(target: Path) -> None:
     code = """
 for version in range(100000):
-    stage(Path(sys.argv[1]), **{f"file{n}": str(version) for n in range(20)})
+    stage(Path(sys.argv[1]), **{f"file{n}": f"{sys.argv[2]} {version}" for n in range(20)})
+    Path(sys.argv[2]).touch()
 """
     for delay in (0.01, 0.023, 0.04):
-        process = in_process(code, target)
-        while not target.exists() or not any(target.iterdir()):
+        started = target.parent.parent / f"started-{delay}"
+        process = in_process(code, target, started)
+        while not started.exists():
             assert process.poll() is None
             time.sleep(0.005)
         time.sleep(delay)
@@ -211,7 +213,8 @@ for version in range(100000):
         recover(target)
         found = tree(target)
         assert len(found) == 20
-        assert len(set(found.values())) == 1
+        (content,) = set(found.values())
+        assert content.startswith(str(started))
 
 
 def test_two_builders_at_once_take_turns(target: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 from mascot_data.build import dataset, writing
 from mascot_data.build.columns import to_table
 from mascot_data.build.run import build
-from mascot_data.build.writing import SplitWriter, Written, config_digest, sha256_of, shard_count
+from mascot_data.build.writing import SplitWriter, Written, config_digest, sha256_of, shards_of
 from mascot_data.records import CONFIGS, arrow_schema
 
 SCHEMA = pa.schema([("id", pa.string()), ("turns", pa.list_(pa.struct([("text", pa.string())])))])
@@ -54,10 +54,9 @@ def test_what_was_written_is_told_and_can_be_read(tmp_path: Path) -> None:
     assert pq.read_schema(path).equals(SCHEMA)
 
 
-def test_no_rows_make_a_file_that_can_be_read(tmp_path: Path) -> None:
-    (told,) = write(tmp_path, [[]])
-    assert told.rows == 0
-    assert pq.read_table(tmp_path / told.path).equals(SCHEMA.empty_table())
+def test_no_rows_leave_no_file(tmp_path: Path) -> None:
+    assert write(tmp_path, [[0], []], shards=2) == []
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_the_files_are_compressed_and_have_a_page_index(tmp_path: Path) -> None:
@@ -90,10 +89,21 @@ def test_a_failure_is_told_as_it_was_and_leaves_no_open_file(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize(
-    ("size", "files"), [(0, 1), (1, 1), (2**30, 1), (2**30 + 1, 2), (5 * 2**30, 5), (5 * 2**30 + 1, 6)]
+    ("rows", "size", "expected"),
+    [
+        (0, 0, (1, 1000)),
+        (10, 1, (1, 1000)),
+        (5000, 2**30, (1, 5000)),
+        (5000, 2**30 + 1, (2, 3000)),
+        (10_000, 5 * 2**30, (5, 2000)),
+        (5000, 8 * 2**30, (5, 1000)),  # never more files than there are row groups
+        (6000, 4 * 2**30, (3, 2000)),  # four files of 1,500 would split a row group
+    ],
 )
-def test_a_file_holds_a_gibibyte_of_json(size: int, files: int) -> None:
-    assert shard_count(size) == files
+def test_a_file_holds_about_a_gibibyte_of_json_and_whole_row_groups(
+    rows: int, size: int, expected: tuple[int, int]
+) -> None:
+    assert shards_of(rows, size) == expected
 
 
 def test_the_digest_of_a_config_changes_with_any_file_and_their_order() -> None:
@@ -111,7 +121,8 @@ def test_a_build_in_several_files_holds_the_same_rows_in_the_same_order(
     sample_build: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(writing, "SHARD_BYTES", 20_000)
-    monkeypatch.setattr(dataset, "ROWS_PER_GROUP", 2)
+    for module in (writing, dataset):
+        monkeypatch.setattr(module, "ROWS_PER_GROUP", 2)
     (report,) = build("esconv", sample=True, output=tmp_path)
     whole = sample_build / "esconv-multiagent"
     for config in CONFIGS:

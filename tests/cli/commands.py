@@ -1,5 +1,6 @@
 """Run the real command line in a process of its own, and look at what it said and left behind."""
 
+import json
 import os
 import re
 import subprocess
@@ -7,6 +8,8 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
+
+import mascot_data
 
 CORPORA = ("esconv", "empathetic-dialogues", "qmsum")
 MAIN = [sys.executable, "-m", "mascot_data"]
@@ -20,12 +23,16 @@ class Ended(NamedTuple):
     err: str
 
 
-def start(*arguments: str | Path, cwd: Path, command: Sequence[str] = MAIN) -> "subprocess.Popen[str]":
+def start(
+    *arguments: str | Path, cwd: Path, command: Sequence[str] = MAIN, stdin: int | None = None
+) -> "subprocess.Popen[str]":
     environment = {name: value for name, value in os.environ.items() if not name.startswith("MASCOT_")}
+    environment["PYTHONPATH"] = str(Path(mascot_data.__file__).resolve().parents[1])
     return subprocess.Popen(
         [*command, *map(str, arguments)],
         cwd=cwd,
         env=environment,
+        stdin=stdin,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         encoding="utf-8",
@@ -36,6 +43,57 @@ def mascot(*arguments: str | Path, cwd: Path, command: Sequence[str] = MAIN) -> 
     process = start(*arguments, cwd=cwd, command=command)
     out, err = process.communicate()
     return Ended(process.returncode, out, err)
+
+
+_FORKING = """
+import json, os, sys
+from mascot_data.cli import main
+for order in map(json.loads, sys.stdin):
+    child = os.fork()
+    if not child:
+        os.chdir(order["cwd"])
+        for number, name in ((1, order["out"]), (2, order["err"])):
+            os.dup2(os.open(name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), number)
+        sys.argv = ["mascot-data", *order["arguments"]]
+        main()
+        sys.exit(0)
+    print(child, flush=True)
+    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+"""
+
+
+class Shell:
+    """Runs many commands, each in a process of its own that is forked from one that has its modules loaded already.
+
+    What a command does is the same as in a fresh process, but for the second that loading takes.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._out, self._err = folder / "out", folder / "err"
+        self._process = start(cwd=folder, command=[sys.executable, "-c", _FORKING], stdin=subprocess.PIPE)
+
+    def __call__(self, *arguments: str | Path, cwd: Path) -> Ended:
+        self.begin(*arguments, cwd=cwd)
+        return self.end()
+
+    def begin(self, *arguments: str | Path, cwd: Path) -> int:
+        """Start a command and return its process id; ``end`` must be called before the next one."""
+        assert self._process.stdin is not None
+        order = {"cwd": cwd, "arguments": arguments, "out": self._out, "err": self._err}
+        self._process.stdin.write(json.dumps(order, default=str) + "\n")
+        self._process.stdin.flush()
+        return self._number()
+
+    def end(self) -> Ended:
+        """Wait for the command that was begun."""
+        return Ended(self._number(), self._out.read_text("utf-8"), self._err.read_text("utf-8"))
+
+    def _number(self) -> int:
+        assert self._process.stdout is not None
+        return int(self._process.stdout.readline())
+
+    def close(self) -> None:
+        self._process.communicate()
 
 
 _MEASURED = """

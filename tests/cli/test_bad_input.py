@@ -3,19 +3,17 @@
 import gzip
 import io
 import json
-import os
 import random
 import shutil
 import tarfile
 import zipfile
-from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 
-from tests.cli.commands import CORPORA, Ended, Maker, check_refused, left_in, mascot, measured
+from tests.cli.commands import CORPORA, Ended, Maker, Shell, check_refused, left_in, mascot, measured
 from tests.conftest import SAMPLE
 
 FOLDERS = {name: SAMPLE / name.replace("-", "_") for name in CORPORA}
@@ -325,43 +323,30 @@ class Tried(NamedTuple):
     after: dict[str, bytes]
 
 
-def tried(case: str, work: Path, old: Path | None) -> Tried:
+def tried(case: str, run: Callable[..., Ended], work: Path, old: Path | None) -> Tried:
     source, make, _ = CASES[case]
-    (work / "input").mkdir(parents=True)
+    (work / "input").mkdir()
     given = make(work / "input")
     (work / "cwd").mkdir()
     if old:
         shutil.copytree(old / f"{source}-multiagent", work / "cwd" / "mascot" / f"{source}-multiagent")
     before = left_in(work / "cwd")
-    ended = mascot("build", "--source", source, "--input", given, "--allow-partial", cwd=work / "cwd")
+    ended = run("build", "--source", source, "--input", given, "--allow-partial", cwd=work / "cwd")
     return Tried(ended, before, left_in(work / "cwd"))
 
 
-@pytest.fixture(scope="module")
-def outcomes(
-    request: pytest.FixtureRequest, sample_build: Path, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[dict[str, "Future[Tried]"]]:
-    """Try all cases that were asked for, a few at a time."""
-    names = [item.callspec.params.get("case") for item in request.session.items if hasattr(item, "callspec")]
-    root = tmp_path_factory.mktemp("cases")
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        yield {
-            case: pool.submit(tried, case, root / str(number), sample_build)
-            for number, case in enumerate(CASES)
-            if case in names
-        }
-
-
 @pytest.mark.parametrize("case", CASES)
-def test_bad_input_is_refused_and_an_old_dataset_stays(case: str, outcomes: dict[str, "Future[Tried]"]) -> None:
-    outcome = outcomes[case].result()
+def test_bad_input_is_refused_and_an_old_dataset_stays(
+    case: str, shell: Shell, sample_build: Path, tmp_path: Path
+) -> None:
+    outcome = tried(case, shell, tmp_path, sample_build)
     check_refused(outcome.ended, *CASES[case][2])
     assert outcome.before == outcome.after != {}
 
 
 @pytest.mark.parametrize("bad", ["half of ESConv", "a conversation in two files", "a meeting twice", "a missing path"])
 def test_without_an_old_dataset_nothing_is_left_behind(bad: str, tmp_path: Path) -> None:
-    outcome = tried(bad, tmp_path, old=None)
+    outcome = tried(bad, mascot, tmp_path, old=None)
     check_refused(outcome.ended, *CASES[bad][2])
     assert outcome.after in ({}, {"mascot": b"folder"})
 
@@ -378,18 +363,18 @@ def test_without_an_old_dataset_nothing_is_left_behind(bad: str, tmp_path: Path)
         (["--input", str(SAMPLE / "esconv")], "has no folder for esconv: with --source all it needs one named esconv"),
     ],
 )
-def test_a_wrong_call_is_refused(arguments: list[str], says: str, tmp_path: Path) -> None:
-    check_refused(mascot("build", *arguments, cwd=tmp_path), says)
+def test_a_wrong_call_is_refused(arguments: list[str], says: str, shell: Shell, tmp_path: Path) -> None:
+    check_refused(shell("build", *arguments, cwd=tmp_path), says)
     assert left_in(tmp_path) == {}
 
 
 @pytest.mark.parametrize("source", CORPORA)
-def test_a_part_of_a_corpus_needs_allow_partial(source: str, sample_build: Path, tmp_path: Path) -> None:
-    call = ["build", "--source", source, "--input", FOLDERS[source]]
-    refused = mascot(*call, cwd=tmp_path)
+def test_a_part_of_a_corpus_needs_allow_partial(source: str, shell: Shell, sample_build: Path, tmp_path: Path) -> None:
+    call = ["build", "--source", source, "--input", str(FOLDERS[source])]
+    refused = shell(*call, cwd=tmp_path)
     check_refused(refused, r"this is not the published .*: .* instead of .* --allow-partial to build what is there")
     assert left_in(tmp_path) in ({}, {"mascot": b"folder"})
-    accepted = mascot(*call, "--allow-partial", cwd=tmp_path)
+    accepted = shell(*call, "--allow-partial", cwd=tmp_path)
     assert (accepted.status, accepted.err) == (0, "")
     assert "partial   conversations" in accepted.out
     check_same_rows(source, tmp_path / "mascot", sample_build)
@@ -402,11 +387,11 @@ def check_same_rows(source: str, one: Path, other: Path) -> None:
 
 
 @pytest.mark.parametrize("source", CORPORA)
-def test_a_byte_order_mark_changes_nothing(source: str, sample_build: Path, tmp_path: Path) -> None:
+def test_a_byte_order_mark_changes_nothing(source: str, shell: Shell, sample_build: Path, tmp_path: Path) -> None:
     shutil.copytree(FOLDERS[source], tmp_path / "input")
     for path in (tmp_path / "input").rglob("*.*"):
         path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
-    ended = mascot("build", "--source", source, "--input", "input", "--allow-partial", cwd=tmp_path)
+    ended = shell("build", "--source", source, "--input", "input", "--allow-partial", cwd=tmp_path)
     assert (ended.status, ended.err) == (0, "")
     check_same_rows(source, tmp_path / "mascot", sample_build)
 
@@ -437,6 +422,12 @@ def long_line(name: str, before: bytes) -> Maker:
     return make
 
 
+@pytest.fixture(scope="module")
+def usual_peak(tmp_path_factory: pytest.TempPathFactory) -> float:
+    """Memory of a command that reads nothing, in MiB."""
+    return measured("build", "--source", "nosuch", cwd=tmp_path_factory.mktemp("usual"))[1]
+
+
 @pytest.mark.parametrize(
     ("source", "make", "says"),
     [
@@ -448,13 +439,13 @@ def long_line(name: str, before: bytes) -> Maker:
     ],
 )
 def test_a_line_of_200_megabytes_is_refused_in_little_memory(
-    source: str, make: Maker, says: str, tmp_path: Path
+    source: str, make: Maker, says: str, usual_peak: float, tmp_path: Path
 ) -> None:
     given = make(tmp_path)
     ended, peak = measured("build", "--source", source, "--input", given, "--allow-partial", cwd=tmp_path)
     given.unlink()
     check_refused(ended, says)
-    assert peak < measured("build", "--source", "nosuch", cwd=tmp_path)[1] + 120
+    assert peak < usual_peak + 120
 
 
 def test_a_traceback_comes_only_when_asked_for(tmp_path: Path) -> None:

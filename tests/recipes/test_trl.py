@@ -17,7 +17,7 @@ from tests.recipes.conftest import LONGEST, Load
 
 trl: Any = pytest.importorskip("trl", reason="the trainers are not installed: run  pip install 'mascot-data[train]'")
 
-# transformers 5.24 renames gradient_checkpointing to activation_checkpointing; TRL 1.16 still uses the old names inside.
+# transformers 5.24 renames gradient_checkpointing to activation_checkpointing; inside, TRL 1.16 uses the old names.
 pytestmark = pytest.mark.filterwarnings("ignore:`(is_)?gradient_checkpointing.*` is deprecated:FutureWarning")
 
 CORPORA = ("esconv", "empathetic-dialogues", "qmsum")
@@ -28,19 +28,7 @@ TAKEN_BY_TRAINERS = {
     *("completion_ids", "prompts", "completions", "trainer_state", "log_extra", "log_metric", "environments"),
 }
 """Column names that change what a TRL trainer does, or clash with an argument of its reward functions."""
-TEMPLATES = (
-    "qwen2_5",
-    "qwen3",
-    "llama3",
-    "llama3_2",
-    "gemma3",
-    "gemma4",
-    "phi3",
-    "cohere2",
-    "gptoss",
-    "lfm2",
-    "deepseekv3",
-)
+TEMPLATES = ("qwen2_5", "qwen3", "llama3", "gemma3", "gemma4", "phi3", "cohere2", "gptoss", "lfm2", "deepseekv3")
 """Chat templates that TRL brings; ``gemma`` besides, which refuses system messages."""
 REFUSE_SYSTEM = "{% if messages[0]['role'] == 'system' %}{{ raise_exception('no system message, please') }}{% endif %}"
 REFUSE_NEIGHBOURS = (

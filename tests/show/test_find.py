@@ -43,7 +43,8 @@ def test_by_position_over_all_splits_and_in_one(esconv: Path) -> None:
 
 def test_by_position_over_row_groups_and_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(writing, "SHARD_BYTES", 30_000)
-    monkeypatch.setattr(dataset, "ROWS_PER_GROUP", 2)
+    for module in (writing, dataset):
+        monkeypatch.setattr(module, "ROWS_PER_GROUP", 2)
     (report,) = build("esconv", sample=True, output=tmp_path)
     files = sorted((report.directory / "data" / "dialogues").glob("train-*"))
     assert len(files) > 1

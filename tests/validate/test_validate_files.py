@@ -163,6 +163,7 @@ CARD: Cases = {
     "no header": (text("README.md", lambda found: found.split("---\n", 2)[2]), UNSOUND),
     "no YAML": (text("README.md", lambda found: found.replace("configs:", "configs: [", 1)), UNSOUND),
     "code": (text("README.md", lambda found: found.replace("pretty_name:", CODE, 1)), UNSOUND),
+    "deep": (text("README.md", lambda found: "---\nconfigs: " + "[" * 9000 + "]" * 9000 + "\n---\n"), UNSOUND),
     "scalar": (text("README.md", lambda found: "---\nwhat\n---\n"), UNSOUND),
     "deleted": (lambda root: (root / "README.md").unlink(), UNSOUND),
     "no UTF-8": (no_utf8("README.md"), UNSOUND),
