@@ -8,7 +8,7 @@ BIN := $(VENV)/bin
 demo: $(VENV)/base
 	$(BIN)/mascot-data demo --output mascot-demo
 
-test: $(VENV)/dev
+test: $(VENV)/test
 	$(BIN)/python -m pytest
 
 lint: $(VENV)/dev
@@ -44,6 +44,10 @@ $(BIN)/python:
 
 $(VENV)/base: $(BIN)/python pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable .
+	touch $@
+
+$(VENV)/test: $(VENV)/dev
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev,train]'
 	touch $@
 
 $(VENV)/dev: $(VENV)/base

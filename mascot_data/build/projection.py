@@ -5,8 +5,8 @@ turns as assistant messages and everybody else's lines, in order, inside user me
 in one user message. Names hold no line break and no ``": "`` and are unique, so that every line can be read back.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 Message = tuple[str, str]
 """Role and content."""
@@ -109,6 +109,13 @@ def fit_template(messages: Sequence[Message], *, system: bool = True, alternate:
         else:
             fitted.append((role, content))
     return fitted
+
+
+def fit_row(row: Mapping[str, Any], *, system: bool = True, alternate: bool = True) -> dict[str, list[dict[str, str]]]:
+    """Return a row's prompt changed by ``fit_template``; for ``rows.map(fit_row, fn_kwargs={"system": False})``."""
+    messages = [(message["role"], message["content"]) for message in row["prompt"]]
+    fitted = fit_template(messages, system=system, alternate=alternate)
+    return {"prompt": [{"role": role, "content": content} for role, content in fitted]}
 
 
 def _without_system(messages: Sequence[Message]) -> Iterator[Message]:

@@ -16,6 +16,7 @@ from mascot_data.build.projection import (
     Said,
     add_line,
     director_view,
+    fit_row,
     fit_template,
     from_director_view,
     from_lines,
@@ -225,3 +226,9 @@ def test_strict_templates_refuse_what_is_not_fitted() -> None:
     with pytest.raises(jinja2.TemplateError, match="alternate"):
         render(STRICT, twice)
     assert render(STRICT, fit_template(twice)) == "<user>one\ntwo</>"
+
+
+def test_fit_row_fits_the_prompt_of_a_row_and_leaves_the_row_alone() -> None:
+    row = {"prompt": [{"role": "system", "content": "card"}, {"role": "user", "content": "User: hi"}], "id": "x"}
+    assert fit_row(row, system=False) == {"prompt": [{"role": "user", "content": "card\n\nUser: hi"}]}
+    assert fit_row(row) == {"prompt": row["prompt"]}

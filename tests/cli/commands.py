@@ -46,8 +46,13 @@ def mascot(*arguments: str | Path, cwd: Path, command: Sequence[str] = MAIN) -> 
 
 
 _FORKING = """
-import json, os, sys
+import contextlib, gc, io, json, os, sys
 from mascot_data.cli import main
+for arguments in (["build", "--sample", "--output", "warm"], ["validate", "warm/esconv-multiagent"]):
+    sys.argv = ["mascot-data", *arguments]
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(SystemExit):
+        main()
+gc.freeze()
 for order in map(json.loads, sys.stdin):
     child = os.fork()
     if not child:
@@ -55,17 +60,22 @@ for order in map(json.loads, sys.stdin):
         for number, name in ((1, order["out"]), (2, order["err"])):
             os.dup2(os.open(name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), number)
         sys.argv = ["mascot-data", *order["arguments"]]
-        main()
-        sys.exit(0)
+        status = 0
+        try:
+            main()
+        except SystemExit as end:
+            status = end.code or 0
+        sys.stdout.flush()
+        os._exit(status)
     print(child, flush=True)
     print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
 """
 
 
 class Shell:
-    """Runs many commands, each in a process of its own that is forked from one that has its modules loaded already.
+    """Runs many commands, each in a process of its own that is forked from one that has run a few already.
 
-    What a command does is the same as in a fresh process, but for the second that loading takes.
+    What a command does is the same as in a fresh process, but for the second that loading modules and tables takes.
     """
 
     def __init__(self, folder: Path) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import jinja2
 import pytest
 
-from mascot_data.build.projection import fit_template
+from mascot_data.build.projection import fit_row
 from mascot_data.records import CONFIGS
 from tests.pages import FORMATS, code_blocks
 from tests.recipes.conftest import LONGEST, Load
@@ -176,8 +176,7 @@ def test_the_reply_of_the_corpus_reaches_the_reward_only_under_another_name(
 
 
 def _fitted(messages: list[dict[str, str]], **rules: bool) -> list[dict[str, str]]:
-    pairs = [(message["role"], message["content"]) for message in messages]
-    return [{"role": role, "content": content} for role, content in fit_template(pairs, **rules)]
+    return fit_row({"prompt": messages}, **rules)["prompt"]
 
 
 def _with_template(tokenizer: Any, template: str) -> Any:

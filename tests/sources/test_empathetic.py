@@ -224,7 +224,9 @@ def test_a_file_that_is_no_corpus_is_refused_with_its_line(text: str, message: s
 
 @pytest.mark.parametrize("row", [GOOD.format(2, 8).replace("hello", "oh, no"), GOOD.format(2, 8) + "," * 4, "a,2"])
 def test_a_row_with_other_columns_than_the_rows_before_is_refused(row: str) -> None:
-    with pytest.raises(InputError, match=r"^train\.csv line 3: has \d+ fields where the rows before have 8; .* _comma_"):
+    with pytest.raises(
+        InputError, match=r"^train\.csv line 3: has \d+ fields where the rows before have 8; .* _comma_"
+    ):
         from_rows(GOOD.format(1, 7), row)
 
 
