@@ -67,7 +67,7 @@ def test_the_code_runs_on_the_sample(
 def test_the_helper_for_strict_templates_loses_no_text(
     sample_build: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    (code,) = [code for code in PYTHON if "fit_template" in code]
+    (code,) = [code for code in PYTHON if "fit_row" in code]
     fitted = run(code, sample_build, monkeypatch, tmp_path)["rows"]
     (path,) = (sample_build / "esconv-multiagent" / "data" / "speaker_turns").glob("train-*.parquet")
     for row, was in zip(fitted, pq.read_table(path).to_pylist(), strict=True):
