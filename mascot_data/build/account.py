@@ -82,13 +82,15 @@ class Account:
             self.dropped.update(drop.reason for drop in item.dropped)
 
     def watch(self, split: Split, made: Mapping[str, pa.Table]) -> None:
-        """Enter tables as they are written, by config."""
+        """Enter tables as they are written, by config; a config can come in several."""
         for config, rows in made.items():
             self.rows.setdefault(config, Counter())[split] += rows.num_rows
-        self.flagged.update(made["dialogues"].column("flags").combine_chunks().flatten().to_pylist())
-        for name in LABELS:
-            counts = self.labels.setdefault(name, {}).setdefault(split, Counter())
-            counts.update(made["director_turns"].column(name).to_pylist())
+        if "dialogues" in made:
+            self.flagged.update(made["dialogues"].column("flags").combine_chunks().flatten().to_pylist())
+        if "director_turns" in made:
+            for name in LABELS:
+                counts = self.labels.setdefault(name, {}).setdefault(split, Counter())
+                counts.update(made["director_turns"].column(name).to_pylist())
 
     def baselines(self) -> dict[str, dict[str, float]]:
         """Return the share of each split that always saying the training split's commonest label gets right.
@@ -120,8 +122,8 @@ class Account:
             "splits": dict(self.splits),
         }
         expected = dict(published)
-        if with_failed:
-            failed = table("published")[f"{corpus}-failed"]
+        failed: dict[str, int] | None = table("published").get(f"{corpus}-failed")
+        if with_failed and failed is not None:
             expected |= {f"failed_{name}": count for name, count in failed.items()}
             found |= {"failed_conversations": self.failed_conversations, "failed_utterances": self.failed_utterances}
         return [

@@ -4,9 +4,8 @@ import hashlib
 import json
 from collections.abc import Iterator
 from contextlib import ExitStack
-from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from mascot_data.build.account import Account
 from mascot_data.build.columns import to_table
@@ -17,8 +16,12 @@ from mascot_data.build.writing import ROWS_PER_GROUP, SplitWriter, Written, shar
 from mascot_data.errors import AccountError
 from mascot_data.records import CONFIGS, Dialogue, arrow_schema
 from mascot_data.records.dialogue import SPLITS, Split
+from mascot_data.records.rows import DialogueRow, TurnRow
 
 DROPPED = "dropped.jsonl"
+AGENT_TURNS_PER_GROUP = 2000
+_TURNS = DialogueRow._fields.index("turns")
+_DIRECTIVE = TurnRow._fields.index("directive")
 
 
 def fill(spool: Spool, account: Account, root: Path, stream: Iterator[Recast]) -> None:
@@ -59,23 +62,50 @@ def _write_split(
     digest: "hashlib._Hash",
 ) -> list[Written]:
     files, share = shards
-    done = 0
     with ExitStack() as stack:
         writers = {
             config: stack.enter_context(SplitWriter(root, config, split, arrow_schema(model), files))
             for config, model in CONFIGS.items()
         }
-        stream = _hashed(spool.rows(split), digest)
-        while batch := list(islice(stream, ROWS_PER_GROUP)):
-            if done and done % share == 0:
+        for step, group in _steps(_hashed(spool.rows(split), digest), share):
+            if step == "roll":
                 for writer in writers.values():
                     writer.roll()
-            made = {"dialogues": to_table(batch, arrow_schema(Dialogue)), **views.tables(batch)}
-            for config, writer in writers.items():
-                writer.write(made[config])
-            done += len(batch)
+                continue
+            made = (
+                {"dialogues": to_table(group, arrow_schema(Dialogue))} if step == "dialogues" else views.tables(group)
+            )
+            for config, table in made.items():
+                writers[config].write(table)
             account.watch(split, made)
     return [file for writer in writers.values() for file in writer.written]
+
+
+def _steps(rows: Iterator[list[Any]], share: int) -> Iterator[tuple[Literal["dialogues", "views", "roll"], list[Any]]]:
+    """Cut the rows of a split into row groups: of dialogues, and of as many as give the views a group of agent turns.
+
+    After ``share`` dialogues, and before any more, all files roll.
+    """
+    batch: list[Any] = []
+    part: list[Any] = []
+    agents = done = 0
+    for row in rows:
+        if done == share:
+            yield "views", part
+            yield "roll", []
+            part, agents, done = [], 0, 0
+        batch.append(row)
+        part.append(row)
+        agents += sum([turn[_DIRECTIVE] is not None for turn in row[_TURNS]])
+        if agents >= AGENT_TURNS_PER_GROUP:
+            yield "views", part
+            part, agents = [], 0
+        if len(batch) == ROWS_PER_GROUP:
+            yield "dialogues", batch
+            batch, done = [], done + ROWS_PER_GROUP
+    if batch:
+        yield "dialogues", batch
+    yield "views", part
 
 
 def _hashed(rows: Iterator[tuple[bytes, list[Any]]], digest: "hashlib._Hash") -> Iterator[list[Any]]:

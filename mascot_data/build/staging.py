@@ -155,7 +155,8 @@ def _writing(target: Path, *places: Path) -> Iterator[None]:
         reason = reasons.get(error.errno or 0, f"{error.strerror or error}")
         raise OutputError(f"{target}: cannot be written: {reason} (what was there before is unchanged)") from error
     except sqlite3.OperationalError as error:
-        raise OutputError(f"{target}: cannot be written: {error} (what was there before is unchanged)") from error
+        reason = f"{error}; free some space" if "full" in str(error) else str(error)
+        raise OutputError(f"{target}: cannot be written: {reason} (what was there before is unchanged)") from error
 
 
 def _is_in(name: str, places: Sequence[Path]) -> bool:

@@ -43,7 +43,7 @@ def read(files: list[SourceFile], intents: Intents | None = None) -> Iterator[Co
         split = SPLIT_NAMES.get(file.stem, "train")
         rows = _rows(file)
         if not _in_order(file):
-            rows = iter(sorted(rows, key=lambda item: (natural(item[1][0]), int(item[1][1]))))
+            rows = iter(_sorted(file, rows))
         group: list[tuple[int, Row]] = []
         for group in _groups(rows):
             yield _conversation(file, split, group, intents)
@@ -89,18 +89,30 @@ def _in_order(file: SourceFile) -> bool:
     _header(file, next(lines, None))
     for number, line in lines:
         conv_id, _, rest = line.partition(",")
-        position = rest.partition(",")[0]
-        if (not position.isdecimal() or len(position) > 9) and line:
-            raise InputError(f"{file.name} line {number}", f"utterance_idx {position[:40]!r} is not a number")
+        position = _position(file, number, rest.partition(",")[0]) if line else 0
         if conv_id != previous:
             if hash(conv_id) in seen:
                 return False
             seen.add(hash(conv_id))
             previous, index = conv_id, 0
-        if line and int(position) <= index:
+        if line and position <= index:
             return False
-        index = int(position or 0)
+        index = position
     return True
+
+
+def _position(file: SourceFile, number: int, text: str) -> int:
+    if not text.isdecimal() or len(text) > 9:
+        raise InputError(f"{file.name} line {number}", f"utterance_idx {text[:40]!r} is not a number")
+    return int(text)
+
+
+def _sorted(file: SourceFile, rows: Iterator[tuple[int, Row]]) -> list[tuple[int, Row]]:
+    def place(item: tuple[int, Row]) -> tuple[str, str, int]:
+        number, row = item
+        return natural(row[0]), row[0], _position(file, number, row[1])
+
+    return sorted(rows, key=place)
 
 
 def _groups(rows: Iterator[tuple[int, Row]]) -> Iterator[list[tuple[int, Row]]]:

@@ -28,7 +28,7 @@ class Totals:
         self._counts["dialogues"][split] += 1
         self._counts["flagged"].update(row.flags)
         labels = {name: by_split.setdefault(split, Counter()) for name, by_split in self._labels.items()}
-        owner = row.source_id.partition("#")[0]
+        owner = row.source_id.rpartition("#")[0] if row.source == "qmsum" else row.source_id
         placed = self._placed.setdefault(owner, set())
         if row.subset == "failed":
             self._failed.add(owner)

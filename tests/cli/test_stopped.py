@@ -44,7 +44,7 @@ class Place(NamedTuple):
 
 
 def rows() -> list[object]:
-    real = ROOT.parent / "shared" / "sources" / "esconv" / "ESConv.json"
+    real = Path(os.environ.get("MASCOT_TEST_SOURCES", ROOT / "../shared/sources")) / "esconv" / "ESConv.json"
     found: list[object] = json.loads((real if real.exists() else SAMPLE / "esconv" / "ESConv.json").read_bytes())
     return (found * SIZE)[:SIZE]
 

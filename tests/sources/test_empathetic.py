@@ -210,6 +210,10 @@ GOOD = "hit:0_conv:1,{},sad,a prompt,{},hello,5|5|5_5|5|5,"
         (f"{HEADER}\n{GOOD.format('-1', 7)}\n", r"utterance_idx '-1' is not a number"),
         (f"{HEADER}\n{GOOD.format('²', 7)}\n", r"utterance_idx '²' is not a number"),
         (f"{HEADER}\n{GOOD.format('9' * 5000, 7)}\n", r"utterance_idx '9{40}' is not a number"),
+        (
+            f"{HEADER}\n{GOOD.format(2, 7)}\n{GOOD.format(1, 7)}\n{GOOD.format('x', 7)}\n",
+            r"line 4: utterance_idx 'x' is",
+        ),
         (f"{HEADER}\n{GOOD.format(1, 7)}\n{GOOD.format(1, 7)}\n", r"line 2: conversation hit:0_conv:1 occurs twice"),
         (
             "\n".join([HEADER, *(GOOD.format(i, i) for i in (1, 2)), *(GOOD.format(i, i) for i in (1, 2)), ""]),
