@@ -61,8 +61,10 @@ def _beside(real: Path, what: str) -> Path:
 
 @contextmanager
 def _locked(target: Path, real: Path) -> Iterator[None]:
-    lock = FileLock(_beside(real, "lock"), timeout=LOCK_SECONDS)
+    path = _beside(real, "lock")
+    lock = FileLock(path, timeout=LOCK_SECONDS)
     with _writing(target):
+        path.touch()  # where no file can be made, waiting for the lock would never end
         try:
             lock.acquire()
         except Timeout as error:  # an OSError, too

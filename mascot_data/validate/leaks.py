@@ -44,7 +44,7 @@ class Leaks:
 def _keys(row: Dialogue) -> Iterator[tuple[str, str, str | None]]:
     """Yield kind and key of what must not be in two splits, and the flag that declares it (None: it never may be)."""
     if row.source == "qmsum":
-        yield "meeting", row.source_id.partition("#")[0], None
+        yield "meeting", row.source_id.rpartition("#")[0], None
         for asked, answer in zip(row.turns, row.turns[1:], strict=False):
             if asked.source_query is not None and asked.source_query == answer.source_query:
                 digest = short_digest(f"{asked.text.strip()}\t{answer.text.strip()}")
