@@ -1,12 +1,21 @@
 """Where the real corpora are, and datasets built once for many tests."""
 
 import os
+import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from mascot_data.build.run import build
+from mascot_data.cli import main
 
+# How long an example takes says nothing on a busy machine; speed is measured in benchmarks/.
+settings.register_profile("no-deadline", deadline=None)
+settings.load_profile("no-deadline")
+
+Command = Callable[..., tuple[int, str, str]]
 ROOT = Path(__file__).resolve().parent.parent
 SAMPLE = ROOT / "mascot_data" / "sources" / "sample"
 
@@ -34,3 +43,17 @@ def real_build(sources: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     output = tmp_path_factory.mktemp("real") / "mascot"
     build("all", input=sources, output=output, intents=sources / "empathetic_dialogues" / "intents")
     return output
+
+
+@pytest.fixture
+def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
+    """Run the command line; give back exit status, standard output and standard error."""
+
+    def run(*arguments: object) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["mascot-data", *map(str, arguments)])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        out, err = capsys.readouterr()
+        return int(ended.value.code or 0), out, err
+
+    return run

@@ -1,13 +1,8 @@
 import shutil
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-
-from mascot_data.cli import main
-
-Command = Callable[..., tuple[int, str, str]]
 
 
 @pytest.fixture
@@ -18,17 +13,3 @@ def copy(sample_build: Path, tmp_path: Path) -> Callable[[str], Path]:
         return Path(shutil.copytree(sample_build / corpus, tmp_path / corpus))
 
     return copy_of
-
-
-@pytest.fixture
-def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
-    """Run the command line; give back exit status, standard output and standard error."""
-
-    def run(*arguments: object) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["mascot-data", *map(str, arguments)])
-        with pytest.raises(SystemExit) as ended:
-            main()
-        out, err = capsys.readouterr()
-        return int(ended.value.code or 0), out, err
-
-    return run
