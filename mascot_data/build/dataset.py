@@ -78,6 +78,7 @@ def _write_split(
             for config, table in made.items():
                 writers[config].write(table)
             account.watch(split, made)
+            del group, made, table  # else they stay while the next group is read, and the peak doubles
     return [file for writer in writers.values() for file in writer.written]
 
 
