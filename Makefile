@@ -33,7 +33,7 @@ bench: $(VENV)/dev .venv-convokit/ready
 	touch $@
 
 schemas: $(VENV)/base
-	$(BIN)/python -m mascot_data.records
+	$(BIN)/python docs/generate.py
 
 clean:
 	rm -rf $(VENV) mascot-demo

@@ -1,6 +1,5 @@
 """Drive the checks over a dataset directory and collect what is wrong."""
 
-from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +18,7 @@ from mascot_data.validate.rows import row_problems
 from mascot_data.validate.totals import Totals
 from mascot_data.validate.views import Shared, SplitViews
 
-__all__ = ["Problem", "ValidationReport", "summary", "validate"]
+__all__ = ["Problem", "ValidationReport", "validate"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,8 +100,3 @@ class _Run:
         self.enter("rows", ((f"{where} ({row.id})", what) for what in row_problems(row)))
         if views is not None:
             views.check(row)
-
-
-def summary(report: ValidationReport) -> Counter[str]:
-    """Count the problems by check."""
-    return Counter(problem.check for problem in report.problems)

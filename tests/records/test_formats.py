@@ -15,8 +15,8 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
+from docs.generate import formats_page
 from mascot_data.records import CONFIGS
-from mascot_data.records.__main__ import formats_page
 from mascot_data.records.document import column_table, example, markdown_table, nested_models, render_page
 from tests.pages import FORMATS, code_blocks
 

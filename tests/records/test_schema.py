@@ -8,8 +8,8 @@ import pyarrow.parquet as pq
 import pytest
 from pydantic import BaseModel
 
+from docs.generate import schema_text
 from mascot_data.records import CONFIGS, arrow_schema, features_yaml, json_schema
-from mascot_data.records.__main__ import schema_text
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -1,4 +1,4 @@
-"""``python -m mascot_data.records``, in a checkout: write ``schemas/`` and ``docs/formats.md`` from the row models."""
+"""``python docs/generate.py``, in a checkout: write ``schemas/`` and ``docs/formats.md`` from the row models."""
 
 import json
 from collections.abc import Iterator
