@@ -9,6 +9,7 @@
     ``OutputError``         the result cannot be written (read-only folder, full disk)
     ``DatasetError``        a dataset directory is missing or cannot be read
     ``PersonaError``        a persona card or roster breaks a rule
+    ``ModelError``          a model cannot be had, loaded or reached
     ``PrerequisiteError``   an optional extra is not installed
 
 Every message is one sentence that says where, what is wrong and what to do. ``exit_code`` is the status with
@@ -57,6 +58,10 @@ class DatasetError(MascotError):
 
 class PersonaError(MascotError):
     """A persona card, roster or mapping table that breaks a rule; the message names the file."""
+
+
+class ModelError(MascotError):
+    """A model that cannot be had, loaded or reached, or that lacks what is asked of it (a chat template, say)."""
 
 
 class PrerequisiteError(MascotError):
