@@ -1,7 +1,8 @@
 """The one interface to a chat model: what is asked, what comes back, and how it fails.
 
-A model is asked for samples (``Ask``) or for the log-probabilities of given answers (``Choice``). What goes wrong with one
-question is a ``Failure`` in its place; it never harms the others. What makes the whole model unusable is a ``ModelError``.
+A model is asked for samples (``Ask``) or for the log-probabilities of given answers (``Choice``). What goes wrong with
+one question is a ``Failure`` in its place; it never harms the others. What makes the whole model unusable is a
+``ModelError``.
 """
 
 from collections.abc import Sequence
@@ -47,8 +48,8 @@ class Sampling:
 class Ask(NamedTuple):
     """Ask for ``len(seeds)`` samples of the next assistant message.
 
-    ``prefix`` is how that message begins (empty: freely); samples do not repeat it. Each sample has a seed of its own, so
-    that it does not depend on what else is asked.
+    ``prefix`` is how that message begins (empty: freely); samples do not repeat it. Each sample has a seed of its own,
+    so that it does not depend on what else is asked.
     """
 
     messages: tuple[Message, ...]
@@ -74,8 +75,8 @@ class Sample(NamedTuple):
     """One sampled message.
 
     ``logprob`` is the sum of the log-probabilities (natural, at temperature 1, without the nucleus) of its tokens, the
-    end-of-turn token included where it was sampled; None where the model does not tell. ``tokens`` and ``prompt_tokens``
-    are counts; ``prompt_tokens`` of an Ask are the same for each of its samples.
+    end-of-turn token included where it was sampled; None where the model does not tell. ``tokens`` and
+    ``prompt_tokens`` are counts; ``prompt_tokens`` of an Ask are the same for each of its samples.
     """
 
     text: str
@@ -86,7 +87,7 @@ class Sample(NamedTuple):
 
 
 class Chances(NamedTuple):
-    """Log-probability of every answer of a ``Choice``, in its order, as the model gives them (they need not sum to one).
+    """Log-probability of every answer of a ``Choice``, in its order, as the model gives them.
 
     ``mass`` is the probability that the model gave to all of the answers together, 0 to 1; None where it is not known.
     """
@@ -110,8 +111,8 @@ Answer = list[Sample] | Failure
 class ModelInfo(NamedTuple):
     """What a model is, as it is written to each row.
 
-    ``revision`` is the commit on the Hub, a digest of the files for a directory, or what a server says (empty: nothing).
-    ``dtype`` is that of the weights (empty for a server that does not tell).
+    ``revision`` is the commit on the Hub, a digest of the files for a directory, or what a server says (empty:
+    nothing). ``dtype`` is that of the weights (empty for a server that does not tell).
     """
 
     name: str
@@ -151,7 +152,7 @@ class ChatModel(Protocol):
         """Part questions (indices into them) into batches that are best asked together.
 
         The parting depends on the questions alone, so that a run that was killed asks the same batches again: numbers
-        can differ in their last digits between batches of different make-up. Each batch holds only Asks or only Choices.
+        can differ in their last digits between batches of different make-up. A batch holds only Asks or only Choices.
         """
 
     def sample(self, asks: Sequence[Ask]) -> list[Answer]:

@@ -64,7 +64,8 @@ def _with_revision(text: str, name: str) -> tuple[str, str | None]:
     is_path = name.startswith(("/", ".", "~"))
     if (not is_path and not _HUB.fullmatch(name)) or (at and not _REVISION.fullmatch(revision)):
         raise UsageError(
-            f"{text!r} is no model: give {EMBEDDED}, org/name@revision, a directory, server:NAME@URL or vllm:NAME@revision"
+            f"{text!r} is no model: give {EMBEDDED}, org/name@revision, a directory, server:NAME@URL or "
+            "vllm:NAME@revision"
         )
     return name, revision if at else None
 

@@ -10,8 +10,8 @@ class ModelOptions:
     """How models are run.
 
     Attributes:
-        dtype: Of local weights and of vLLM's: ``auto`` (float32 on a CPU, bfloat16 on a GPU), ``float32``, ``bfloat16``,
-            ``float16``.
+        dtype: Of local weights and of vLLM's: ``auto`` (float32 on a CPU, bfloat16 on a GPU), ``float32``,
+            ``bfloat16``, ``float16``.
         devices: Where a local model runs, one process each beyond the first; empty: all GPUs, else the CPU.
         batch_tokens: Most tokens (prompt and answer) in one local batch; None: by the device.
         chat_template: A Jinja chat template for a model that has none.
