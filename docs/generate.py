@@ -12,7 +12,7 @@ from mascot_data.build import build
 from mascot_data.build.directives import tone_of, verbs_and_focuses
 from mascot_data.build.tables import table
 from mascot_data.personas import Card, load_personas
-from mascot_data.records import CONFIGS, FLAGS, json_schema
+from mascot_data.records import ADDED_CONFIGS, CONFIGS, FLAGS, json_schema
 from mascot_data.records.document import new_models, render_page
 
 PAGE = Path("docs", "formats.md")
@@ -24,17 +24,20 @@ EXAMPLES = {
 }
 """The rows of the sample that the page shows, all of one conversation."""
 
+MODELS = CONFIGS | ADDED_CONFIGS
+"""Row model of every config."""
+
 
 def schema_text(config: str) -> str:
     """Return the JSON Schema of a config as it is committed."""
-    return json.dumps(json_schema(CONFIGS[config]), indent=2, ensure_ascii=False) + "\n"
+    return json.dumps(json_schema(MODELS[config]), indent=2, ensure_ascii=False) + "\n"
 
 
 def formats_page(sample: Path, template: str) -> str:
     """Return the page on formats; ``sample`` is the folder with the datasets of the sample."""
     rows = {config: _row(sample / "esconv-multiagent", config, key) for config, key in EXAMPLES.items()}
-    nested = new_models(CONFIGS)
-    return render_page(template, models=CONFIGS, nested=nested, rows=rows, flags=_flags(), **_labels())
+    nested = new_models(MODELS)
+    return render_page(template, models=MODELS, nested=nested, rows=rows, flags=_flags(), **_labels())
 
 
 def _row(directory: Path, config: str, key: str) -> dict[str, Any]:
@@ -72,7 +75,7 @@ def _acts(corpus: str) -> Iterator[tuple[str, str, str]]:
 
 def main() -> None:
     """Write the files, in the working directory."""
-    for name in CONFIGS:
+    for name in MODELS:
         Path("schemas", f"{name}.schema.json").write_text(schema_text(name), encoding="utf-8")
     with TemporaryDirectory() as folder:
         build("esconv", sample=True, output=folder)

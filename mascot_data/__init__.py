@@ -1,13 +1,14 @@
 """Multi-persona dialogue datasets and annotation for MASCOT (arXiv 2601.14230).
 
-The commands of ``mascot-data`` as functions: ``build`` makes dataset directories, ``validate`` checks one, ``show``
-shows a dialogue, ``report`` makes a page about a dataset.
+The commands of ``mascot-data`` as functions: ``build`` makes dataset directories, ``candidates`` and ``rollouts`` have
+models speak, ``validate`` checks a dataset, ``show`` shows a dialogue, ``report`` makes a page about a dataset.
 """
 
 from mascot_data.build import build
+from mascot_data.generate import candidates, rollouts
 from mascot_data.report import report
 from mascot_data.show import show
 from mascot_data.validate import validate
 from mascot_data.version import __version__
 
-__all__ = ["__version__", "build", "report", "show", "validate"]
+__all__ = ["__version__", "build", "candidates", "report", "rollouts", "show", "validate"]

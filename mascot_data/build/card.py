@@ -4,54 +4,55 @@
 its files: a rebuilt dataset is never read from a stale cache.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import jinja2
 import yaml
 
 from mascot_data.build.corpora import Corpus
-from mascot_data.build.writing import Written, config_digest
-from mascot_data.records import CONFIGS, FLAGS, arrow_schema, features_yaml
+from mascot_data.build.writing import config_digest
+from mascot_data.records import ADDED_CONFIGS, CONFIGS, FLAGS, arrow_schema, features_yaml
 from mascot_data.records.dialogue import SPLITS
 from mascot_data.resources import shared_folder
 
 _SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
 
 
-class CarriedFile(NamedTuple):
-    """A Parquet file that the build did not write, of a config of its own."""
+class CardFile(NamedTuple):
+    """A Parquet file of the directory; ``rows`` and ``bytes`` are None where no provenance names it."""
 
     config: str
     split: str
     sha256: str
+    rows: int | None = None
+    bytes: int | None = None
 
 
-def card(corpus: Corpus, facts: dict[str, Any], written: Sequence[Written], carried: Sequence[CarriedFile] = ()) -> str:
-    """Render ``README.md`` of a dataset directory; ``carried`` are files of later steps that stay in it."""
+def card(
+    corpus: Corpus, facts: Mapping[str, Any], added: Sequence[Mapping[str, Any]] = (), strays: Iterable[CardFile] = ()
+) -> str:
+    """Render ``README.md`` of a dataset directory.
+
+    Args:
+        corpus: What it was built from.
+        facts: The provenance of the build.
+        added: The provenances of what later commands added.
+        strays: Parquet files that no provenance names; they are declared, too.
+    """
     environment = jinja2.Environment(undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True)  # noqa: S701
     template = environment.from_string(shared_folder("hub_cards").joinpath("dataset.md.jinja").read_text("utf-8"))
-    header = yaml.safe_dump(
-        front_matter(corpus, facts, written, carried), sort_keys=False, allow_unicode=True, width=1000
-    )
+    files = [file for stated in (facts, *added) for file in _stated(stated)]
+    header = yaml.safe_dump(front_matter(corpus, [*files, *strays]), sort_keys=False, allow_unicode=True, width=1000)
     return template.render(
-        header=header,
-        corpus=corpus,
-        facts=facts,
-        account=facts["account"],
-        configs=_configs(written),
-        flags=FLAGS,
-        splits=SPLITS,
+        header=header, corpus=corpus, facts=facts, account=facts["account"], added=added, flags=FLAGS
     )
 
 
-def front_matter(
-    corpus: Corpus, facts: dict[str, Any], written: Sequence[Written], carried: Sequence[CarriedFile] = ()
-) -> dict[str, Any]:
+def front_matter(corpus: Corpus, files: Sequence[CardFile]) -> dict[str, Any]:
     """Return the YAML of a card as data."""
-    configs = _configs(written)
-    everything: list[Written | CarriedFile] = [*written, *carried]
-    rows = sum(file.rows for file in written)
+    configs = _by_config(files)
+    rows = sum(file.rows or 0 for file in files)
     return {
         "pretty_name": f"{corpus.title}, multi-agent (MASCOT)",
         "language": ["en"],
@@ -59,22 +60,37 @@ def front_matter(
         "size_categories": [next((name for limit, name in _SIZES if rows < limit), "1M<n<10M")],
         "task_categories": ["text-generation"],
         "tags": ["dialogue", "multi-agent", "persona", "mascot", corpus.source],
-        "configs": [
-            _config(corpus, config, [file for file in everything if file.config == config])
-            for config in dict.fromkeys(file.config for file in everything)
+        "configs": [_config(corpus, config, of) for config, of in configs.items()],
+        "dataset_info": [
+            _info(config, of)
+            for config, of in configs.items()
+            if config in CONFIGS | ADDED_CONFIGS and all(file.rows is not None for file in of)
         ],
-        "dataset_info": [_info(config, files) for config, files in configs.items()],
     }
 
 
-def _configs(written: Sequence[Written]) -> dict[str, list[Written]]:
-    found: dict[str, list[Written]] = {}
-    for file in written:
+def _stated(facts: Mapping[str, Any]) -> list[CardFile]:
+    return [
+        CardFile(*config_and_split(path), stated["sha256"], stated["rows"], stated["bytes"])
+        for path, stated in facts["files"].items()
+        if path.endswith(".parquet")
+    ]
+
+
+def config_and_split(path: str) -> tuple[str, str]:
+    """Return the config and the split of a file, by its name in the directory (``data/<config>/<split>-…``)."""
+    _, config, name = path.split("/")
+    return config, name.partition("-")[0]
+
+
+def _by_config(files: Sequence[CardFile]) -> dict[str, list[CardFile]]:
+    found: dict[str, list[CardFile]] = {}
+    for file in files:
         found.setdefault(file.config, []).append(file)
     return found
 
 
-def _config(corpus: Corpus, config: str, files: Sequence[Written | CarriedFile]) -> dict[str, Any]:
+def _config(corpus: Corpus, config: str, files: Sequence[CardFile]) -> dict[str, Any]:
     present = {file.split for file in files}
     return {
         "config_name": config,
@@ -86,16 +102,16 @@ def _config(corpus: Corpus, config: str, files: Sequence[Written | CarriedFile])
     }
 
 
-def _info(config: str, files: Sequence[Written]) -> dict[str, Any]:
+def _info(config: str, files: Sequence[CardFile]) -> dict[str, Any]:
     splits = [split for split in SPLITS if any(file.split == split for file in files)]
     return {
         "config_name": config,
-        "features": features_yaml(arrow_schema(CONFIGS[config])),
+        "features": features_yaml(arrow_schema((CONFIGS | ADDED_CONFIGS)[config])),
         "splits": [
             {
                 "name": split,
-                "num_bytes": sum(file.bytes for file in files if file.split == split),
-                "num_examples": sum(file.rows for file in files if file.split == split),
+                "num_bytes": sum(file.bytes or 0 for file in files if file.split == split),
+                "num_examples": sum(file.rows or 0 for file in files if file.split == split),
             }
             for split in splits
         ],

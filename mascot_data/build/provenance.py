@@ -31,7 +31,7 @@ def provenance(
     digest: str,
 ) -> dict[str, Any]:
     """Put the facts of a build together; ``others`` are files that are no Parquet, with their SHA-256."""
-    files = {file.path: {"rows": file.rows, "sha256": file.sha256} for file in written}
+    files = stated_files(written)
     return {
         "tool": {"name": "mascot-data", "version": __version__, "pyarrow": pa.__version__},
         "schema_version": SCHEMA_VERSION,
@@ -45,6 +45,16 @@ def provenance(
         "rows_digest": digest,
         "files": files | {path: {"sha256": sha256} for path, sha256 in others.items()},
     }
+
+
+def stated_files(written: Sequence[Written]) -> dict[str, dict[str, Any]]:
+    """Return what a provenance says of Parquet files: rows, size of the rows in Arrow, and SHA-256, by path."""
+    return {file.path: {"rows": file.rows, "bytes": file.bytes, "sha256": file.sha256} for file in written}
+
+
+def provenance_file(part: str) -> str:
+    """Return the name of the provenance of what a later command added."""
+    return f"provenance-{part}.json"
 
 
 def write_provenance(root: Path, facts: dict[str, Any]) -> None:

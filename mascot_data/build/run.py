@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from mascot_data.build.account import Account
-from mascot_data.build.card import CarriedFile, card
+from mascot_data.build.added import built, read_added, stray_files
+from mascot_data.build.card import card
 from mascot_data.build.corpora import Corpus, corpora
 from mascot_data.build.dataset import DROPPED, fill, write
 from mascot_data.build.pipeline import Recast, recast_all, select
@@ -19,7 +20,6 @@ from mascot_data.build.views import Budget, ViewOptions, Views
 from mascot_data.build.writing import Written, sha256_of
 from mascot_data.errors import AccountError, UsageError
 from mascot_data.personas import load_personas
-from mascot_data.records import CONFIGS
 from mascot_data.sources.files import Inputs
 from mascot_data.sources.locate import located
 
@@ -27,7 +27,6 @@ Progress = Callable[[str, int, int | None], None]
 """Called with the corpus, the conversations done, and how many there are (None when unknown)."""
 
 _OWN_FILES = ("README.md", "provenance.json", DROPPED)
-_OWN_FOLDERS = tuple(f"data/{config}/" for config in CONFIGS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,14 +146,7 @@ def build(
 
 def is_own(name: str) -> bool:
     """Tell whether a rebuild replaces a file; everything else (annotations, judgments) is carried over."""
-    return name in _OWN_FILES or name.startswith(_OWN_FOLDERS)
-
-
-def carried_files(target: Path) -> list[CarriedFile]:
-    """List the Parquet files of later steps' configs in a dataset directory; the card has to name them, too."""
-    files = sorted(target.glob("data/*/*-*-of-*.parquet"))
-    kept = [path for path in files if not is_own(path.relative_to(target).as_posix())]
-    return [CarriedFile(path.parent.name, path.name.split("-")[0], sha256_of(path)) for path in kept]
+    return name in _OWN_FILES or built(name)
 
 
 def _build_one(
@@ -195,7 +187,9 @@ def _build_one(
             digest,
         )
         write_provenance(root, facts)
-        (root / "README.md").write_text(card(corpus, facts, written, carried_files(target)), encoding="utf-8")
+        added = read_added(target)
+        text = card(corpus, facts, added, stray_files(target, added))
+        (root / "README.md").write_text(text, encoding="utf-8")
     return BuildReport(
         corpus=corpus.source,
         directory=target,

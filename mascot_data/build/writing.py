@@ -42,9 +42,12 @@ class SplitWriter:
     Each table is a row group (or several); ``roll`` goes on to the next of the split's ``shards`` files.
     """
 
-    def __init__(self, root: Path, config: str, split: Split, schema: pa.Schema, shards: int = 1) -> None:
+    def __init__(
+        self, root: Path, config: str, split: Split, schema: pa.Schema, shards: int = 1, label: str = ""
+    ) -> None:
         self._root, self._config, self._split, self._schema = root, config, split, schema
-        self._names = [f"data/{config}/{split}-{i:05d}-of-{shards:05d}.parquet" for i in range(shards)]
+        name = f"{split}-{label}" if label else split
+        self._names = [f"data/{config}/{name}-{i:05d}-of-{shards:05d}.parquet" for i in range(shards)]
         self._writer: pq.ParquetWriter | None = None
         self._shard = self._rows = self._bytes = 0
         self.written: list[Written] = []

@@ -5,8 +5,10 @@ import sys
 import typer
 
 from mascot_data.cli.build import build
+from mascot_data.cli.candidates import candidates
 from mascot_data.cli.demo import demo
 from mascot_data.cli.report import report
+from mascot_data.cli.rollouts import rollouts
 from mascot_data.cli.show import show
 from mascot_data.cli.validate import validate
 from mascot_data.errors import MascotError
@@ -20,7 +22,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode="markdown",
 )
-for command in (build, validate, show, report, demo):
+for command in (build, validate, show, candidates, rollouts, report, demo):
     app.command()(command)
 
 

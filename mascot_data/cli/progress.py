@@ -16,15 +16,15 @@ Report = Callable[[str, int, int | None], None]
 
 
 @contextmanager
-def shown_progress(*, quiet: bool = False) -> Iterator[Report | None]:
-    """Yield a function that shows progress on standard error; None when ``quiet``."""
+def shown_progress(*, quiet: bool = False, every: int = _EVERY) -> Iterator[Report | None]:
+    """Yield a function that shows progress on standard error, at every so many calls; None when ``quiet``."""
     if quiet:
         yield None
     elif sys.stderr.isatty():
         with _bar() as bar:
-            yield _on_bar(bar)
+            yield _on_bar(bar, every)
     else:
-        yield _in_lines()
+        yield _in_lines(every)
 
 
 def _bar() -> Progress:
@@ -38,13 +38,13 @@ def _bar() -> Progress:
     return Progress(*columns, console=Console(stderr=True), transient=True)
 
 
-def _on_bar(bar: Progress) -> Report:
+def _on_bar(bar: Progress, every: int) -> Report:
     tasks: dict[str, tuple[TaskID, float]] = {}
 
     def report(name: str, done: int, total: int | None) -> None:
         if name not in tasks:
             tasks[name] = bar.add_task(name, total=total, rate=""), time.monotonic()
-        if done % _EVERY == 0 or done == total:
+        if done % every == 0 or done == total:
             task, start = tasks[name]
             seconds = max(time.monotonic() - start, 1e-6)
             bar.update(task, completed=done, rate=f"{done / seconds:,.0f}/s")
@@ -52,12 +52,12 @@ def _on_bar(bar: Progress) -> Report:
     return report
 
 
-def _in_lines() -> Report:
+def _in_lines(every: int) -> Report:
     start = last = time.monotonic()
 
     def report(name: str, done: int, total: int | None) -> None:
         nonlocal last
-        if done % _EVERY and done != total:
+        if done % every and done != total:
             return
         now = time.monotonic()
         if now - last >= LOG_SECONDS or done == total:

@@ -1,6 +1,5 @@
 """A conversation while it is generated: who has said what, and the prompts of Speakers, Director and the person."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -8,15 +7,12 @@ from mascot_data.build.directives import actions, tones
 from mascot_data.build.projection import SILENCE, add_line, speaker_messages, to_line
 from mascot_data.build.tables import table
 from mascot_data.build.views import DIRECTOR, Budget, context_starts
-from mascot_data.generate.seeds import pick, seed_of
-from mascot_data.generate.talk import Part, Talk, TalkFailed, chosen, sampled
-from mascot_data.generate.trim import Finish, Reply, stops, trim
-from mascot_data.models.chat import Ask, Choice, Message, Sampling
+from mascot_data.generate.cases import Cases, no_cases
+from mascot_data.generate.seeds import seed_of
+from mascot_data.generate.trim import Finish
+from mascot_data.models.chat import Message, Sampling
 from mascot_data.personas import Card, Personas
 from mascot_data.records.dialogue import Kind, Source
-
-ATTEMPTS = 3
-"""How often a model that says nothing is asked again, each time with another seed."""
 
 
 class Directive(NamedTuple):
@@ -39,7 +35,10 @@ class Heard(NamedTuple):
 
 
 class Step(NamedTuple):
-    """How a generated turn came to be; ``reasoning`` is what was thought and not said."""
+    """How a generated turn came to be; ``reasoning`` is what was thought and not said.
+
+    Tokens and log-probability are those of what was said.
+    """
 
     finish_reason: Finish
     tokens: int
@@ -72,7 +71,7 @@ class Scene(NamedTuple):
     """Where a rollout starts: a dialogue's opening, who is there, and the person to simulate.
 
     ``person`` is the system message of the simulated person, ``user`` its speaker id and name. ``outline`` is a
-    meeting's, told to every agent.
+    meeting's, told to every agent. ``cases`` must never find the dialogue itself.
     """
 
     dialogue_id: str
@@ -84,6 +83,7 @@ class Scene(NamedTuple):
     outline: str | None
     cards: Personas
     seed: int
+    cases: Cases = no_cases
 
 
 class Stage:
@@ -126,12 +126,16 @@ class Stage:
         seen = self.seen()
         names, texts = [heard.name for heard in seen], [heard.text for heard in seen]
         lines = [to_line(name, text) for name, text in zip(names, texts, strict=True)]
-        outline = f"\n\n{self.scene.outline}" if self.scene.outline and me != self.scene.user[1] else ""
-        prompt = [("system", system + outline), *speaker_messages(names, lines, texts, me)]
+        system = system if me == self.scene.user[1] else self.with_outline(system)
+        prompt = [("system", system), *speaker_messages(names, lines, texts, me)]
         if directive:
             asked = f"{DIRECTOR}: {directive.action}; {directive.tone}"
             prompt[-1] = ("user", add_line(prompt[-1][1], asked))
         return tuple(prompt)
+
+    def with_outline(self, system: str) -> str:
+        """Return an agent's system message with the meeting's outline, where there is one."""
+        return f"{system}\n\n{self.scene.outline}" if self.scene.outline else system
 
     def legal_agents(self) -> list[Card]:
         """Return who may speak next: the roster without the agent that has just spoken."""
@@ -156,30 +160,3 @@ class Stage:
         """Add a generated turn."""
         self.heard.append(heard)
         self.steps.append(step)
-
-
-def say(stage: Stage, part: Part, messages: Sequence[Message], sampling: Sampling, me: str) -> Talk[tuple[Reply, Step]]:
-    """Ask for one reply of the speaker called ``me``, and again while there are no words of its own in it.
-
-    Raises:
-        TalkFailed: the model gives none.
-    """
-    sampling = Sampling(sampling.temperature, sampling.top_p, sampling.max_tokens, stops(stage.names, me))
-    for _ in range(ATTEMPTS):
-        (sample,) = yield from sampled(part, Ask(tuple(messages), sampling, (stage.seed(),)))
-        reply = trim(sample.text, sample.finish_reason, stage.names, me)
-        if reply.text:
-            return reply, Step(reply.finish_reason, sample.tokens, sample.logprob, None)
-    raise TalkFailed("empty", f"{me} said nothing {ATTEMPTS} times")
-
-
-def choose(stage: Stage, choice: Choice) -> Talk[str]:
-    """Have the Director choose one of the answers; it cannot be any other.
-
-    Raises:
-        TalkFailed: the model does not tell.
-    """
-    if len(choice.answers) == 1:
-        return choice.answers[0]
-    chances = yield from chosen("director", choice)
-    return choice.answers[pick(chances.logprobs, stage.settings.director_temperature, stage.seed())]

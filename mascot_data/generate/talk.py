@@ -54,6 +54,15 @@ def chosen(part: Part, choice: Choice) -> Talk[Chances]:
         TalkFailed: there is no telling.
     """
     (found,) = yield [Question(part, choice)]
+    return chances_in(found)
+
+
+def chances_in(found: Found) -> Chances:
+    """Return the chances of an answer; for several questions at once.
+
+    Raises:
+        TalkFailed: there is no telling.
+    """
     if isinstance(found, Failure):
         raise TalkFailed(*found)
     assert isinstance(found, Chances)

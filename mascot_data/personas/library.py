@@ -54,6 +54,12 @@ class Personas:
         text = "\n".join(sorted(model.model_dump_json() for model in models))
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
+    def others_of_agent(self, persona: str) -> tuple[Card, ...]:
+        """Return the cards of all agents that share a roster with this one, but its own."""
+        shared = [r.personas for r in self.rosters.values() if r.kind == "agent" and persona in r.personas]
+        ids = dict.fromkeys(other for personas in shared for other in personas if other != persona)
+        return tuple(self.cards[other] for other in ids)
+
     def others(self, persona: str, roster: Roster) -> tuple[Card, ...]:
         """Return the cards of the roster but this persona's, in order."""
         return tuple(self.cards[other] for other in roster.personas if other != persona)

@@ -2,6 +2,7 @@
 
 from pydantic import BaseModel
 
+from mascot_data.records.candidates import Candidate, Generator
 from mascot_data.records.dialogue import (
     SCHEMA_VERSION,
     Dialogue,
@@ -15,22 +16,36 @@ from mascot_data.records.dialogue import (
 )
 from mascot_data.records.flags import FLAGS
 from mascot_data.records.schema import arrow_schema, features_yaml, json_schema
-from mascot_data.records.views import Block, BlockTurn, DirectorTurn, Message, Rollout, SpeakerTurn
+from mascot_data.records.views import (
+    Block,
+    BlockTurn,
+    DirectorTurn,
+    Message,
+    PartModel,
+    Rollout,
+    RolloutStep,
+    SpeakerTurn,
+)
 
 __all__ = [
+    "ADDED_CONFIGS",
     "CONFIGS",
     "FLAGS",
     "SCHEMA_VERSION",
     "Block",
     "BlockTurn",
+    "Candidate",
     "Dialogue",
     "Directive",
     "DirectorTurn",
     "Evidence",
     "Extra",
+    "Generator",
     "Message",
     "Outcome",
+    "PartModel",
     "Rollout",
+    "RolloutStep",
     "Scenario",
     "Speaker",
     "SpeakerTurn",
@@ -46,4 +61,7 @@ CONFIGS: dict[str, type[BaseModel]] = {
     "director_turns": DirectorTurn,
     "blocks": Block,
 }
-"""Row model of every config, by the config's name."""
+"""Row model of every config that a build makes, by the config's name."""
+
+ADDED_CONFIGS: dict[str, type[BaseModel]] = {"candidates": Candidate}
+"""Row model of every config that a later command adds."""

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-SCHEMA_VERSION = "1.0"
+SCHEMA_VERSION = "1.1"
 
 Source = Literal["esconv", "empathetic-dialogues", "qmsum"]
 Split = Literal["train", "validation", "test"]

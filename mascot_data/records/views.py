@@ -74,21 +74,49 @@ class BlockTurn(Row):
     directive: Directive | None = Field(description="The Director's directive of an agent turn, else null.")
 
 
+class PartModel(Row):
+    """The model that played a part of a rollout, and how it was sampled."""
+
+    part: Literal["speaker", "director", "user"] = Field(description="speaker: what agents say; director; user.")
+    model: str = Field(description="Name of the model, as it was given.")
+    revision: str = Field(description="Commit on the Hub, digest of a local directory, or what a server told.")
+    backend: str = Field(description="transformers, openai or vllm.")
+    dtype: str = Field(description="Type of the weights; empty where a server does not tell.")
+    temperature: float = Field(description="Sampling temperature; 0 is the likeliest.")
+    top_p: float = Field(description="Nucleus sampling mass.")
+    max_tokens: Index = Field(description="Most tokens of an answer; 0 for the Director, which chooses.")
+
+
+class RolloutStep(Row):
+    """How one turn of a rollout came to be, in the order of the block's turns."""
+
+    finish_reason: str = Field(description="stop, length, or speaker-tag (cut where it spoke for somebody else).")
+    tokens: Index = Field(description="Tokens that were sampled for the turn's answer.")
+    logprob: float | None = Field(description="Sum of their log-probabilities; null where the model does not tell.")
+    reasoning: str | None = Field(description="What was thought and not said; null where nothing was.")
+
+
 class Rollout(Row):
     """How a block was generated; null for blocks of the corpus."""
 
     mode: str = Field(description="The system that spoke: mascot, zero-shot, ...")
-    models: list[str] = Field(description="Director and Speaker models with their revisions.")
-    user_profile: str | None = Field(description="Profile of the simulated person.")
-    temperature: float | None = Field(description="Sampling temperature.")
-    top_p: float | None = Field(description="Nucleus sampling mass.")
-    seed: int | None = Field(description="Seed of the run.")
+    number: Index = Field(description="Which of several rollouts of the same dialogue, system and profile.")
+    models: list[PartModel] = Field(description="The models that played the parts.")
+    user_profile: str = Field(description="Profile of the simulated person.")
+    seed: Index = Field(description="Seed of the run.")
+    agents_per_turn: Index = Field(description="Agent turns after each turn of the person, where several agents are.")
+    prompts_version: str = Field(description="Version of the systems' prompts.")
+    personas: str = Field(description="Digest of the persona cards and rosters.")
+    steps: list[RolloutStep] = Field(description="How each turn of the block came to be.")
 
 
 class Block(Row):
     """A window of consecutive turns of the whole room, the unit of the group reward (MASCOT, phase 2)."""
 
-    id: str = Field(description="`<dialogue_id>/<first_turn>+<number of turns>`, unique, stable over rebuilds.")
+    id: str = Field(
+        description="`<dialogue_id>/<first_turn>+<number of turns>`, unique, stable over rebuilds; "
+        "a rollout's ends in `~<mode>-<profile>-<number>`."
+    )
     dialogue_id: str = Field(description="The dialogue the block is from.")
     subset: str = Field(description="Reporting group of the dialogue.")
     first_turn: Index = Field(description="Index of the block's first turn in the dialogue.")

@@ -9,7 +9,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from mascot_data.build.writing import config_digest
-from mascot_data.records import CONFIGS, arrow_schema, features_yaml
+from mascot_data.records import ADDED_CONFIGS, CONFIGS, arrow_schema, features_yaml
 from mascot_data.validate.facts import Facts
 from mascot_data.validate.files import PARQUET_ERRORS, parquet_files
 
@@ -50,7 +50,7 @@ class _Card(_Header):
 
 
 def card_problems(root: Path, facts: Facts) -> Iterator[tuple[str, str]]:
-    """Yield what the card says that the files or the provenance do not; configs of later stages are left alone."""
+    """Yield what the card says that the files or the provenance do not; unknown configs are left alone."""
     try:
         card = _read(root / CARD)
     except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:
@@ -63,7 +63,7 @@ def card_problems(root: Path, facts: Facts) -> Iterator[tuple[str, str]]:
             yield CARD, f"{name} has a config twice"
     if [config.config_name for config in card.configs if config.default] != [DEFAULT]:
         yield CARD, f"the default config is not {DEFAULT} alone"
-    for name in CONFIGS:
+    for name in CONFIGS | ADDED_CONFIGS:
         if name in configs and name in infos:
             yield from ((CARD, f"config {name}: {what}") for what in _config(root, configs[name], infos[name], facts))
         elif name == DEFAULT or _splits(root, name):
@@ -86,10 +86,10 @@ def _brief(error: Exception) -> str:
 
 def _config(root: Path, config: _Config, info: _Info, facts: Facts) -> Iterator[str]:
     folder = f"data/{config.config_name}/"
-    digest = config_digest(stated.sha256 for path, stated in facts.files.items() if path.startswith(folder))
+    digest = config_digest(stated.sha256 for path, stated in facts.all_files.items() if path.startswith(folder))
     if digest not in config.description:
         yield "its description lacks the digest of its files, so a stale cache could be read"
-    if info.features != features_yaml(arrow_schema(CONFIGS[config.config_name])):
+    if info.features != features_yaml(arrow_schema((CONFIGS | ADDED_CONFIGS)[config.config_name])):
         yield "its features are not those of the schema"
     stated = {split.name for split in info.splits}
     if not stated == {entry.split for entry in config.data_files} == _splits(root, config.config_name):

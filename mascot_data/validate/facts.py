@@ -4,6 +4,7 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from mascot_data.build.added import read_added
 from mascot_data.build.provenance import FILE, read_provenance
 from mascot_data.errors import DatasetError
 from mascot_data.records import SCHEMA_VERSION
@@ -51,17 +52,32 @@ class StatedOptions(_Stated):
     block_turns: int = Field(ge=1)
 
 
+class StatedPart(_Stated):
+    """What a later command added; see ``build.added``."""
+
+    part: str
+    built_on: str
+    files: dict[str, StatedFile]
+
+
 class Facts(_Stated):
     """The provenance, as far as the checks need it."""
 
     schema_version: str
     options: StatedOptions
+    rows_digest: str
     files: dict[str, StatedFile]
     account: StatedAccount
+    parts: list[StatedPart]
+
+    @property
+    def all_files(self) -> dict[str, StatedFile]:
+        """The files of the build, then those of each part, by name."""
+        return self.files | {name: file for part in self.parts for name, file in part.files.items()}
 
 
 def stated_facts(root: Path) -> Facts:
-    """Read the provenance of a dataset directory.
+    """Read the provenance of a dataset directory, and of what later commands added to it.
 
     Raises:
         DatasetError: it is missing or damaged, or of another schema version.
@@ -73,7 +89,7 @@ def stated_facts(root: Path) -> Facts:
             f"{root / FILE}: is of schema version {version}, but this is for {SCHEMA_VERSION}; build the dataset again"
         )
     try:
-        return Facts.model_validate(facts)
+        return Facts.model_validate({**facts, "parts": read_added(root)})
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(str(part) for part in first["loc"])

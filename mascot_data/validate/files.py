@@ -6,8 +6,9 @@ from pathlib import Path, PurePosixPath
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from mascot_data.build.added import built
 from mascot_data.build.writing import sha256_of
-from mascot_data.records import CONFIGS
+from mascot_data.records import ADDED_CONFIGS, CONFIGS
 from mascot_data.validate.facts import Facts, StatedFile
 
 PARQUET_ERRORS = (pa.ArrowException, OSError, ValueError)
@@ -15,21 +16,26 @@ PARQUET_ERRORS = (pa.ArrowException, OSError, ValueError)
 
 
 def parquet_files(root: Path, config: str, split: str) -> list[Path]:
-    """Return the files of a config and split, in order."""
+    """Return the files of a config and split, in order; those of the build come first."""
     return sorted((root / "data" / config).glob(f"{split}-*.parquet"))
+
+
+def built_files(root: Path, config: str, split: str) -> list[Path]:
+    """Return the files of a config and split that a build writes, in order."""
+    return [path for path in parquet_files(root, config, split) if built(path.relative_to(root).as_posix())]
 
 
 def file_problems(root: Path, facts: Facts) -> Iterator[tuple[str, str]]:
     """Yield what is wrong with the files that the provenance names, and files it does not name."""
-    for name, stated in facts.files.items():
+    for name, stated in facts.all_files.items():
         if PurePosixPath(name).is_absolute() or ".." in PurePosixPath(name).parts:
             yield name, "is outside the dataset directory, but provenance.json names it"
         else:
             yield from _file_problems(root / name, name, stated)
-    for config in CONFIGS:
+    for config in CONFIGS | ADDED_CONFIGS:
         for path in sorted((root / "data" / config).glob("*")):
             name = path.relative_to(root).as_posix()
-            if name not in facts.files:
+            if name not in facts.all_files:
                 yield name, "is not named in provenance.json, but loading could read it; remove it"
 
 

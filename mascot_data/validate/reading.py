@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 from pydantic import BaseModel, ValidationError
 
 from mascot_data.records import Dialogue, arrow_schema
-from mascot_data.validate.files import PARQUET_ERRORS, parquet_files
+from mascot_data.validate.files import PARQUET_ERRORS, built_files
 
 BATCH_ROWS = 500
 RowT = TypeVar("RowT", bound=BaseModel)
@@ -66,7 +66,7 @@ def dialogue_places(root: Path, split: str) -> dict[str, int] | None:
     """Return the position of every dialogue of a split by its id; None when a file cannot be read."""
     places: dict[str, int] = {}
     expected = arrow_schema(Dialogue)
-    for path in parquet_files(root, "dialogues", split):
+    for path in built_files(root, "dialogues", split):
         try:
             with pq.ParquetFile(path) as file:
                 if list(_schema_problems(file.schema_arrow, expected)):
@@ -95,7 +95,7 @@ class ViewRows(Generic[RowT]):
         problems: list[Problem],
     ) -> None:
         self._root, self._model, self._places, self._problems = root, model, places, problems
-        self._files = parquet_files(root, config, split)
+        self._files = built_files(root, config, split)
         self.whole = bool(self._files)
         self._missing = [] if self._files else [(f"data/{config}", f"has no file for {split}; build the dataset again")]
         self._rows = self._read()

@@ -11,7 +11,7 @@ from mascot_data.records import Dialogue
 from mascot_data.records.dialogue import SPLITS
 from mascot_data.validate.card import card_problems
 from mascot_data.validate.facts import Facts, stated_facts
-from mascot_data.validate.files import file_problems, parquet_files
+from mascot_data.validate.files import built_files, file_problems
 from mascot_data.validate.leaks import Leaks
 from mascot_data.validate.reading import Problem, UnreadableError, dialogue_places, parse, rows_of
 from mascot_data.validate.rows import row_problems
@@ -77,7 +77,7 @@ class _Run:
         """Check the dialogues of a split, and beside them their views, unless a file of dialogues cannot be read."""
         places = dialogue_places(self._root, split)
         views = None if places is None else SplitViews(self._root, split, places, self._shared)
-        for path in parquet_files(self._root, "dialogues", split):
+        for path in built_files(self._root, "dialogues", split):
             try:
                 for where, data in rows_of(self._root, path, Dialogue):
                     self._check_row(where, split, data, views)

@@ -13,7 +13,7 @@ from pydantic_core import from_json, to_json
 
 from mascot_data.build.spool import Link, Spool
 from mascot_data.errors import InputError
-from mascot_data.records.dialogue import SPLITS, Split
+from mascot_data.records.dialogue import SCHEMA_VERSION, SPLITS, Split
 from mascot_data.records.rows import DialogueRow, OutcomeRow, ScenarioRow
 
 
@@ -29,7 +29,7 @@ class Item(NamedTuple):
 def item(source_id: str, split: Split = "train", links: Sequence[Link] = (), owner: str = "", **fields: Any) -> Item:
     plain = DialogueRow(
         f"esconv:{source_id}", "esconv", source_id, "psychological-support", "main", ScenarioRow("x"), [], [],
-        OutcomeRow(), [], [], "mit", "1.0",
+        OutcomeRow(), [], [], "mit", SCHEMA_VERSION,
     )  # fmt: skip
     return Item(plain._replace(**fields), split, owner or source_id, list(links))
 

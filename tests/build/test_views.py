@@ -14,7 +14,7 @@ from mascot_data.build.directives import actions, tones, verbs_and_focuses
 from mascot_data.build.views import SCHEMAS, Budget, ViewOptions, Views, context_starts, estimate_tokens, room_names
 from mascot_data.errors import UsageError
 from mascot_data.personas import director_message, load_personas, system_message
-from mascot_data.records.dialogue import Kind, Origin, Source
+from mascot_data.records.dialogue import SCHEMA_VERSION, Kind, Origin, Source
 from mascot_data.records.rows import (
     DialogueRow,
     DirectiveRow,
@@ -74,7 +74,12 @@ def outline(dialogue: DialogueRow) -> str:
 
 
 def head(dialogue: DialogueRow) -> Row:
-    return {"dialogue_id": dialogue.id, "subset": dialogue.subset, "license": dialogue.license, "schema_version": "1.0"}
+    return {
+        "dialogue_id": dialogue.id,
+        "subset": dialogue.subset,
+        "license": dialogue.license,
+        "schema_version": SCHEMA_VERSION,
+    }
 
 
 def counts(start: int, index: int) -> Row:
@@ -207,7 +212,7 @@ def dialogues(draw: st.DrawFn) -> DialogueRow:
     situation = draw(st.none() | st.text(max_size=9))
     return DialogueRow(
         f"{source}:1", source, "1", domain, "main", ScenarioRow(situation), list(speakers.values()), turns,
-        OutcomeRow(), [], [], "mit", "1.0",
+        OutcomeRow(), [], [], "mit", SCHEMA_VERSION,
     )  # fmt: skip
 
 

@@ -16,10 +16,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from docs.generate import formats_page
-from mascot_data.records import CONFIGS
+from mascot_data.records import ADDED_CONFIGS, CONFIGS
 from mascot_data.records.document import column_table, example, markdown_table, nested_models, render_page
 from tests.pages import FORMATS, code_blocks
 
+ALL = CONFIGS | ADDED_CONFIGS
 TRAINERS = ("from trl import", "from transformers import")
 PYTHON = [code for code in code_blocks(FORMATS, "python") if not any(name in code for name in TRAINERS)]
 PAGE = FORMATS.read_text(encoding="utf-8")
@@ -30,9 +31,9 @@ def test_the_committed_page_is_in_step_with_models_tables_and_sample(sample_buil
     assert formats_page(sample_build, template) == PAGE, "run  make schemas  after a change to rows, prompts or tables"
 
 
-@pytest.mark.parametrize("config", CONFIGS)
+@pytest.mark.parametrize("config", ALL)
 def test_every_column_has_a_meaning_and_a_readable_type(config: str) -> None:
-    for model in (CONFIGS[config], *nested_models(CONFIGS[config])):
+    for model in (ALL[config], *nested_models(ALL[config])):
         table = column_table(model)
         assert "|  |" not in table
         assert table in PAGE

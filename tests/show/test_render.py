@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from mascot_data.records import Dialogue, Directive, Extra, Outcome, Scenario, Speaker, Turn
+from mascot_data.records import SCHEMA_VERSION, Dialogue, Directive, Extra, Outcome, Scenario, Speaker, Turn
 from mascot_data.show import render_html, render_text
 from mascot_data.show.render import visible
 
@@ -122,7 +122,7 @@ def dialogue(text: str) -> Dialogue:
         extra=[Extra(name=text, value=text)],
         flags=[text],
         license=text,
-        schema_version="1.0",
+        schema_version=SCHEMA_VERSION,
     )
 
 

@@ -51,7 +51,7 @@ ROWS: Cases = {
     "tone": (asked(tone="loud"), "tone 'loud' is not one of"),
     "agent": (asked(agent="scribe"), "the directive's agent scribe is not the persona"),
     "id": (dialogue(lambda found: found.update(source_id="400")), "id is not source:source_id"),
-    "version": (dialogue(lambda found: found.update(schema_version="9")), "schema_version is 9, not 1.0"),
+    "version": (dialogue(lambda found: found.update(schema_version="9")), "schema_version is 9, not 1.1"),
     "text": (turn(text=" "), "has no text"),
     "persona": (turn(persona=None), "a persona belongs to agent turns, and to all of them"),
     "kind": (turn(kind="user"), "kind and persona are not those of its speaker"),
@@ -98,7 +98,10 @@ def swap(rows: list[Row]) -> None:
 
 
 COMPLETION = "completion is not one assistant message with the"
-ROLLOUT: Row = {"mode": "mascot", "models": [], "user_profile": None, "temperature": None, "top_p": None, "seed": None}
+ROLLOUT: Row = {
+    **{"mode": "mascot", "number": 0, "models": [], "user_profile": "intj", "seed": 0, "agents_per_turn": 2},
+    **{"prompts_version": "1", "personas": "", "steps": []},
+}
 VIEWS: Cases = {
     "row missing": (sealed("speaker_turns", lambda rows: rows.pop(2)), "data/speaker_turns (esconv:0): turn"),
     "last row missing": (sealed("director_turns", lambda rows: rows.pop()), "has 0 rows, not one"),

@@ -15,6 +15,7 @@ from mascot_data.build import dataset, writing
 from mascot_data.build.run import build
 from mascot_data.errors import DatasetError
 from mascot_data.personas import load_personas
+from mascot_data.records import SCHEMA_VERSION
 from mascot_data.validate import validate
 from tests.conftest import SAMPLE
 from tests.validate.tampering import ED, ES, QM, edit_card, facts
@@ -143,7 +144,9 @@ def test_the_command_says_so_and_ends_with_0(sample_build: Path, command: Callab
         (lambda root: (root / "provenance.json").write_text("[]"), "is not the provenance"),
         (lambda root: (root / "provenance.json").write_text('{"files": []}'), "schema version None"),
         (
-            lambda root: (root / "provenance.json").write_text('{"files": [], "schema_version": "1.0"}'),
+            lambda root: (root / "provenance.json").write_text(
+                f'{{"files": [], "schema_version": "{SCHEMA_VERSION}"}}'
+            ),
             r"is damaged \(options: Field required\)",
         ),
     ],
