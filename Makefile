@@ -47,7 +47,7 @@ $(VENV)/base: $(BIN)/python pyproject.toml constraints.txt
 	touch $@
 
 $(VENV)/test: $(VENV)/dev
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev,train]'
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev,judge,openai,train]'
 	touch $@
 
 $(VENV)/dev: $(VENV)/base
