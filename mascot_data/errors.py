@@ -9,6 +9,7 @@
     ``OutputError``         the result cannot be written (read-only folder, full disk)
     ``DatasetError``        a dataset directory is missing or cannot be read
     ``PersonaError``        a persona card or roster breaks a rule
+    ``RubricError``         a rubric breaks a rule
     ``ModelError``          a model cannot be had, loaded or reached
     ``PrerequisiteError``   an optional extra is not installed
 
@@ -58,6 +59,10 @@ class DatasetError(MascotError):
 
 class PersonaError(MascotError):
     """A persona card, roster or mapping table that breaks a rule; the message names the file."""
+
+
+class RubricError(MascotError):
+    """A rubric that breaks a rule; the message names the file."""
 
 
 class ModelError(MascotError):

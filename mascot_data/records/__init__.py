@@ -15,6 +15,8 @@ from mascot_data.records.dialogue import (
     Turn,
 )
 from mascot_data.records.flags import FLAGS
+from mascot_data.records.judgments import JudgeModel, Judgment
+from mascot_data.records.preferences import CriterionPair, Preference
 from mascot_data.records.schema import arrow_schema, features_yaml, json_schema
 from mascot_data.records.views import (
     Block,
@@ -35,15 +37,19 @@ __all__ = [
     "Block",
     "BlockTurn",
     "Candidate",
+    "CriterionPair",
     "Dialogue",
     "Directive",
     "DirectorTurn",
     "Evidence",
     "Extra",
     "Generator",
+    "JudgeModel",
+    "Judgment",
     "Message",
     "Outcome",
     "PartModel",
+    "Preference",
     "Rollout",
     "RolloutStep",
     "Scenario",
@@ -63,5 +69,10 @@ CONFIGS: dict[str, type[BaseModel]] = {
 }
 """Row model of every config that a build makes, by the config's name."""
 
-ADDED_CONFIGS: dict[str, type[BaseModel]] = {"candidates": Candidate}
+ADDED_CONFIGS: dict[str, type[BaseModel]] = {
+    "candidates": Candidate,
+    "judgments": Judgment,
+    "preferences": Preference,
+    "ties": Preference,
+}
 """Row model of every config that a later command adds."""

@@ -1,0 +1,1 @@
+"""Preference pairs and group rewards, from judgments (and, later, from people)."""
