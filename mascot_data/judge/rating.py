@@ -27,7 +27,7 @@ class RatingJudge:
     """A judge whose score is the expected label under the probabilities that a model gives to the labels 1 to 5.
 
     For capable models (about 8B parameters and more): small ones rate no better than chance. Nothing is decoded, so
-    that there is nothing to parse. A score's ``label_mass`` says how much the model wanted to answer with a label at all.
+    that there is nothing to parse. A score's ``label_mass`` says how much the model wanted to answer with a label.
     """
 
     def __init__(self, model: ChatModel, rubric: Rubric) -> None:

@@ -12,7 +12,7 @@ from mascot_data.build.added import BLOCK_JUDGMENTS, JUDGMENTS, Part, add_part, 
 from mascot_data.build.reading import splits_of
 from mascot_data.errors import UsageError
 from mascot_data.generate.candidates import Lost
-from mascot_data.judge.judges import METHODS, open_judge
+from mascot_data.judge.judges import open_judge
 from mascot_data.judge.rubric import Rubric, load_rubrics
 from mascot_data.judge.subject import Context, Reply, block_contexts, candidate_contexts
 from mascot_data.judge.verdict import Judge, JudgeInfo, Verdict, Verdicts
@@ -23,7 +23,7 @@ from mascot_data.records.dialogue import SCHEMA_VERSION, Split
 from mascot_data.records.judgments import COMPOSITE
 
 Subject = Literal["candidates", "blocks", "rollouts"]
-SUBJECTS: Mapping[str, str] = {"candidates": "agent", "blocks": "collective", "rollouts": "collective"}
+SUBJECTS: Mapping[Subject, str] = {"candidates": "agent", "blocks": "collective", "rollouts": "collective"}
 """What can be judged, and the rubric that it is judged by."""
 
 CHUNK = 64
@@ -75,7 +75,6 @@ class _Run:
     base: Mapping[str, Any]
     subject: Subject
     judges: Sequence[str]
-    method: str
     rubric: Rubric
     splits: Sequence[Split]
     limit: int | None
@@ -91,7 +90,6 @@ class _Run:
         return {
             "subject": self.subject,
             "judges": list(self.judges),
-            "method": self.method,
             "rubric": self.rubric.label,
             "personas": self.cards.digest(),
             "splits": list(self.splits),
@@ -120,7 +118,6 @@ def judge(
     judges: Sequence[str] = ("embedded",),
     *,
     subject: Subject = "candidates",
-    method: str = "rating",
     rubric: str | None = None,
     rubrics: str | Path | None = None,
     splits: Sequence[str] = (),
@@ -140,8 +137,6 @@ def judge(
         directory: The dataset directory.
         judges: ``embedded``, or names of models; see ``mascot_data.models.names``.
         subject: ``candidates``, ``blocks`` (those of the corpus) or ``rollouts``.
-        method: How models judge: ``rating``, ``pairwise``, ``text`` or ``likelihood``; ``embedded`` has methods of its
-            own.
         rubric: Id of the rubric; by default ``agent`` for candidates, ``collective`` for blocks and rollouts.
         rubrics: Folder with rubrics of your own.
         splits: ``train``, ``validation``, ``test``; all of them when empty.
@@ -160,26 +155,36 @@ def judge(
         OutputError: the store or the dataset cannot be written.
     """
     root = Path(directory)
-    chosen = _rubric(subject, rubric, None if rubrics is None else Path(rubrics))
+    chosen = _rubric(checked_subject(subject), rubric, None if rubrics is None else Path(rubrics))
     cards = load_personas(None if personas is None else Path(personas))
-    if subject not in SUBJECTS or method not in METHODS:
-        raise UsageError(f"--subject is one of {', '.join(SUBJECTS)}, --method one of {', '.join(METHODS)}")
     if not judges or len(set(judges)) < len(judges):
         raise UsageError("give at least one --judge, and none of them twice")
     if limit is not None and limit < 1:
         raise UsageError("--limit must be 1 or more")
     part = JUDGMENTS if subject == "candidates" else BLOCK_JUDGMENTS
     base = read_base(root, part)
-    run = _Run(root, base, subject, list(judges), method, chosen, splits_of(splits), limit, cards)
+    run = _Run(root, base, subject, list(judges), chosen, splits_of(splits), limit, cards)
     if not replace:
         check_options(root, part, run.options(), _GROWING)
     with Store(Path(store) if store else default_store(root)) as scores:
         return _judged(run, scores, options, progress)
 
 
-def _rubric(subject: str, name: str | None, folder: Path | None) -> Rubric:
+def checked_subject(name: str) -> Subject:
+    """Return the subject of this name.
+
+    Raises:
+        UsageError: there is none.
+    """
+    for subject in SUBJECTS:
+        if subject == name:
+            return subject
+    raise UsageError(f"--subject {name}: choose {', '.join(SUBJECTS)}")
+
+
+def _rubric(subject: Subject, name: str | None, folder: Path | None) -> Rubric:
     known = load_rubrics(folder)
-    wanted = name or SUBJECTS.get(subject, "")
+    wanted = name or SUBJECTS[subject]
     if wanted not in known:
         raise UsageError(f"--rubric {wanted}: choose among {', '.join(known)}")
     kind = "reply" if subject == "candidates" else "block"
@@ -196,7 +201,7 @@ def _judged(run: _Run, store: Store, options: ModelOptions | None, progress: Pro
     used: list[_Used] = []
     lost: list[Lost] = []
     for name in run.judges:
-        with open_judge(name, run.method, run.rubric, run.root, run.cards, options) as judge:
+        with open_judge(name, run.rubric, run.root, run.cards, options) as judge:
             used.append(_Used(judge.name, judge.info, judge.identity, judge.criteria))
             lost += _ask(run, judge, store, counts, progress)
     kept = _Kept(run, store, used)

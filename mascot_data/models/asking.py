@@ -29,13 +29,14 @@ class Asker:
     """Asks one model through a store; counts what was stored, asked and failed.
 
     Every batch is stored before the next one is asked. What failed is not stored, so that the next run tries it again.
-    ``told`` is called with the number of questions that were dealt with.
+    Half of a surrogate pair, which no file can hold, is replaced in what a model says.
+    ``told`` is called after each batch with the number of questions that were dealt with so far.
     """
 
     def __init__(self, model: ChatModel, store: Store, told: Callable[[int], None] | None = None) -> None:
         self._model, self._store, self._told = model, store, told
         self.info = model.info
-        self.stored = self.asked = 0
+        self.stored = self.asked = self._done = 0
 
     @property
     def usage(self) -> Usage:
@@ -43,12 +44,13 @@ class Asker:
         return self._model.usage
 
     def __call__(self, questions: Sequence[Question]) -> list[Found]:
-        """Answer questions, in their order."""
-        return [
-            found
-            for start in range(0, len(questions), CHUNK)
-            for found in self._chunk(questions[start : start + CHUNK])
-        ]
+        """Answer questions, in their order; the same question is asked once."""
+        unique = list(dict.fromkeys(questions))
+        found: dict[Question, Found] = {}
+        for start in range(0, len(unique), CHUNK):
+            part = unique[start : start + CHUNK]
+            found |= zip(part, self._chunk(part), strict=True)
+        return [found[question] for question in questions]
 
     def _chunk(self, questions: Sequence[Question]) -> list[Found]:
         keys = [self.keys(question) for question in questions]
@@ -59,8 +61,9 @@ class Asker:
             missing = [index for index in batch if not all(key in stored for key in keys[index])]
             if missing:
                 failed |= self._ask(missing, questions, keys, stored)
+            self._done += len(batch)
             if self._told:
-                self._told(len(batch))
+                self._told(self._done)
         return [
             failed.get(index) or self._assembled(question, [stored[key] for key in keys[index]])
             for index, question in enumerate(questions)
@@ -76,7 +79,7 @@ class Asker:
             if isinstance(found, Failure):
                 failed[index] = found
                 continue
-            answers = [list(sample) for sample in found] if isinstance(found, list) else [list(found)]
+            answers = [[_sound(text), *rest] for text, *rest in found] if isinstance(found, list) else [list(found)]
             new |= zip(self.keys(question), answers, strict=True)
         self._store.put(new)
         self.asked += len(new)
@@ -132,6 +135,17 @@ class Asker:
         return question._replace(
             seeds=tuple(s for s, key in zip(question.seeds, keys, strict=True) if key not in stored)
         )
+
+
+def _sound(text: str) -> str:
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def telling(
+    progress: Callable[[str, int, int | None], None] | None, name: str, total: int | None
+) -> Callable[[int], None] | None:
+    """Return a function for ``Asker`` that tells a run's progress."""
+    return None if progress is None else lambda done: progress(name, done, total)
 
 
 def _sampling(sampling: Sampling) -> list[Any]:

@@ -1,6 +1,7 @@
 """How models are run; one value for all backends, each reads what concerns it."""
 
 from dataclasses import dataclass
+from pathlib import Path
 
 from mascot_data.errors import UsageError
 
@@ -21,7 +22,9 @@ class ModelOptions:
         attempts: How often a request is made before it counts as failed; only errors that can pass are repeated.
         prices: Price of a million prompt tokens and of a million completion tokens, in any one currency; None: free.
         max_cost: Stop asking a server once so much was spent; needs ``prices``.
-        batch_api: Send requests through the vendor's Batch API: cheaper, within 24 hours.
+        batch_api: Send requests through the vendor's Batch API: cheaper, within 24 hours; ``prices`` are then its own.
+        state_folder: Where the Batch API's batches are kept note of, so that a run that was killed finds them again;
+            None: nowhere.
     """
 
     dtype: str = "auto"
@@ -35,6 +38,7 @@ class ModelOptions:
     prices: tuple[float, float] | None = None
     max_cost: float | None = None
     batch_api: bool = False
+    state_folder: Path | None = None
 
     def __post_init__(self) -> None:
         if self.dtype not in ("auto", "float32", "bfloat16", "float16"):

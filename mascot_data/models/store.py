@@ -15,6 +15,9 @@ from mascot_data.errors import OutputError
 _BATCH = 500
 _WAIT_SECONDS = 120.0
 
+IN_MEMORY = Path(":memory:")
+"""For a store that is empty and leaves no file."""
+
 
 def key_of(*parts: Any) -> str:
     """Return the key of what was asked: a digest over its parts as JSON."""

@@ -91,8 +91,7 @@ def pairs(
     """
     if not 0 <= margin <= 4:
         raise UsageError("--margin must be from 0 to 4")
-    if strategy not in STRATEGIES:
-        raise UsageError(f"--strategy {strategy}: choose {' or '.join(STRATEGIES)}")
+    checked_strategy(strategy)
     chosen = splits_of(splits)
     root = Path(directory)
     base = read_base(root, PREFERENCES)
@@ -127,6 +126,18 @@ def pairs(
         }
         add_part(root, part, rows, options, report.summary, base)
     return report
+
+
+def checked_strategy(name: str) -> Strategy:
+    """Return the strategy of this name.
+
+    Raises:
+        UsageError: there is none.
+    """
+    for strategy in STRATEGIES:
+        if strategy == name:
+            return strategy
+    raise UsageError(f"--strategy {name}: choose {' or '.join(STRATEGIES)}")
 
 
 def _sizes(found: Mapping[Split, Sequence[Pair]]) -> Counter[str]:

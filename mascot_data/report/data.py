@@ -10,6 +10,7 @@ from mascot_data.build.account import LABELS
 from mascot_data.records.dialogue import SPLITS
 from mascot_data.report.counting import END, START, TOPICS, Counts, count
 from mascot_data.report.lengths import Bin, Lengths, as_dict, bins, lengths, quantile
+from mascot_data.report.measuring import measure
 from mascot_data.report.voices import in_order
 
 EXAMPLES = 3
@@ -27,7 +28,8 @@ class Data:
     by the voice of their turn, ``flags`` dialogues and turns, ``follows`` how often one voice follows another.
     ``labels`` and ``baselines`` are those of the build's account: the Director's labels by name, then label and split;
     and the share, 0 to 1, of each split that always saying ``commonest``, the training split's commonest label, gets
-    right.
+    right. ``systems`` are the measures of the agents (``stats.Measured`` as plain data): of the corpus, then of each
+    mode of rollouts.
     """
 
     splits: list[str]
@@ -46,6 +48,7 @@ class Data:
     labels: dict[str, Table]
     baselines: dict[str, dict[str, float]]
     commonest: dict[str, str | None]
+    systems: list[dict[str, Any]]
     examples: list[str]
 
     def as_dict(self) -> dict[str, Any]:
@@ -82,6 +85,7 @@ def read_data(root: Path, account: Mapping[str, Any]) -> Data:
         labels={name: _by_split(_label_counts(splits)) for name, splits in labels.items()},
         baselines={name: _in_order(account["baselines"].get(name, {}), SPLITS) for name in labels},
         commonest={name: _commonest(splits.get("train", {})) for name, splits in labels.items()},
+        systems=measure(root),
         examples=_examples(counts, sizes),
     )
 

@@ -79,6 +79,16 @@ class Figure(NamedTuple):
     rows: list[list[str]]
 
 
+class Section(NamedTuple):
+    """A section of the page; ``layout`` is a class of the style sheet: columns by default, ``pairs`` or ``alone``."""
+
+    id: str
+    title: str
+    text: str
+    figures: list[Figure]
+    layout: str = ""
+
+
 def percent(part: float, whole: float) -> str:
     """Say a share in whole percent; a small one that is not nothing as ``<1%``."""
     share = part / whole if whole else 0

@@ -36,7 +36,8 @@ class Report:
 def report(directory: str | Path, output: str | Path | None = None) -> Report:
     """Report on a dataset directory: figures with their numbers, flags, and some dialogues, as one HTML page.
 
-    The page needs nothing from outside and no script; the same dataset gives the same bytes.
+    The page needs nothing from outside and no script; the same dataset gives the same bytes. Measures that need the
+    extra [judge] are there when it is installed; otherwise the page says how to install it.
 
     Args:
         directory: the dataset directory.

@@ -1,7 +1,7 @@
 """What a report says, section by section: which figures, under which titles, with which notes."""
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from mascot_data.records import FLAGS
 from mascot_data.report import voices
@@ -11,6 +11,7 @@ from mascot_data.report.figures import (
     SPLIT_CLASSES,
     Figure,
     Head,
+    Section,
     bars,
     boxes,
     heat_map,
@@ -19,24 +20,16 @@ from mascot_data.report.figures import (
     percent,
     shares,
 )
+from mascot_data.report.measures import collapse, sycophancy
 
 DRAWN = 12
 _BOXES = "The box spans the middle half, the line in it is the median, the whiskers span 90 in 100."
 
 
-class Section(NamedTuple):
-    """A section of the page; ``layout`` is a class of the style sheet: columns by default, ``pairs`` or ``alone``."""
-
-    id: str
-    title: str
-    text: str
-    figures: list[Figure]
-    layout: str = ""
-
-
 def sections(data: Data, account: Mapping[str, Any], unit: str) -> list[Section]:
     """Return the sections between the head of a report and its examples; ``unit`` is what the corpus is made of."""
-    return [_account(account, unit), _counts(data), _lengths(data), _turn_taking(data), _director(data), _flags(data)]
+    before = [_account(account, unit), _counts(data), _lengths(data), _turn_taking(data), _director(data)]
+    return [*before, collapse(data.systems), sycophancy(data.systems), _flags(data)]
 
 
 def _account(account: Mapping[str, Any], unit: str) -> Section:

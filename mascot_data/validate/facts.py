@@ -1,6 +1,7 @@
 """What ``provenance.json`` has to say for a dataset directory to be checked against it."""
 
 from pathlib import Path
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -58,6 +59,8 @@ class StatedPart(_Stated):
     part: str
     built_on: str
     files: dict[str, StatedFile]
+    options: dict[str, Any]
+    summary: dict[str, Any]
 
 
 class Facts(_Stated):

@@ -6,7 +6,7 @@ from pathlib import Path, PurePosixPath
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from mascot_data.build.added import built
+from mascot_data.build.added import Part, built_part
 from mascot_data.build.writing import sha256_of
 from mascot_data.records import ADDED_CONFIGS, CONFIGS
 from mascot_data.validate.facts import Facts, StatedFile
@@ -22,7 +22,12 @@ def parquet_files(root: Path, config: str, split: str) -> list[Path]:
 
 def built_files(root: Path, config: str, split: str) -> list[Path]:
     """Return the files of a config and split that a build writes, in order."""
-    return [path for path in parquet_files(root, config, split) if built(path.relative_to(root).as_posix())]
+    return part_files(root, built_part(config), split)
+
+
+def part_files(root: Path, part: Part, split: str) -> list[Path]:
+    """Return the files of a part and split, in order."""
+    return [path for path in parquet_files(root, part.config, split) if part.owns(path.relative_to(root).as_posix())]
 
 
 def file_problems(root: Path, facts: Facts) -> Iterator[tuple[str, str]]:

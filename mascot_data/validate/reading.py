@@ -8,8 +8,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pydantic import BaseModel, ValidationError
 
-from mascot_data.records import Dialogue, arrow_schema
-from mascot_data.validate.files import PARQUET_ERRORS, built_files
+from mascot_data.build.added import Part
+from mascot_data.records import arrow_schema
+from mascot_data.validate.files import PARQUET_ERRORS, built_files, part_files
 
 BATCH_ROWS = 500
 RowT = TypeVar("RowT", bound=BaseModel)
@@ -62,51 +63,59 @@ def parse(where: str, data: dict[str, Any], model: type[RowT], problems: list[Pr
         return None
 
 
-def dialogue_places(root: Path, split: str) -> dict[str, int] | None:
-    """Return the position of every dialogue of a split by its id; None when a file cannot be read."""
+def places_of(root: Path, config: str, split: str, model: type[BaseModel]) -> dict[str, int] | None:
+    """Return the position of every row of a config's split by its id; None when a file cannot be read."""
     places: dict[str, int] = {}
-    expected = arrow_schema(Dialogue)
-    for path in built_files(root, "dialogues", split):
+    expected = arrow_schema(model)
+    for path in built_files(root, config, split):
         try:
             with pq.ParquetFile(path) as file:
                 if list(_schema_problems(file.schema_arrow, expected)):
                     return None
                 for batch in file.iter_batches(columns=["id"]):
-                    for dialogue in batch.column(0).to_pylist():
-                        places.setdefault(dialogue, len(places))
+                    for row in batch.column(0).to_pylist():
+                        places.setdefault(row, len(places))
         except PARQUET_ERRORS:
             return None
     return places
 
 
 class ViewRows(Generic[RowT]):
-    """Rows of one view and split, taken in the order of the dialogues, so that only one dialogue's are in memory.
+    """Rows of one part and split, taken in the order of what they belong to: only those of one thing are in memory.
 
-    ``whole`` tells that the view has been read without a gap so far: a row that is not there is missing.
+    ``key`` is the column that says what a row belongs to: a dialogue or a prompt, at one of ``places``. ``check`` is
+    the name under which a row in the wrong place is told. ``whole`` tells that the rows have been read without a gap so
+    far: a row that is not there is missing.
     """
 
     def __init__(
         self,
         root: Path,
-        config: str,
+        part: Part,
         split: str,
         model: type[RowT],
         places: Mapping[str, int],
         problems: list[Problem],
+        *,
+        key: str = "dialogue_id",
+        check: str = "views",
     ) -> None:
         self._root, self._model, self._places, self._problems = root, model, places, problems
-        self._files = built_files(root, config, split)
+        self._key, self._check = key, check
+        self._files = part_files(root, part, split)
         self.whole = bool(self._files)
-        self._missing = [] if self._files else [(f"data/{config}", f"has no file for {split}; build the dataset again")]
+        again = "build the dataset again" if check == "views" else f"run  mascot-data {check}  again"
+        told = f"has no file for {split}; {again}"
+        self._missing = [] if self._files else [(f"data/{part.config}", told)]
         self._rows = self._read()
         self._head = next(self._rows, None)
 
     def take(self, place: int) -> list[tuple[str, RowT]]:
-        """Return place and row of those that belong to the dialogue at this position of the split."""
+        """Return place and row of those that belong to the dialogue or prompt at this position of the split."""
         taken: list[tuple[str, RowT]] = []
         while self._head is not None:
             where, data = self._head
-            its = self._places.get(data["dialogue_id"])
+            its = self._places.get(data[self._key])
             if its is not None and its > place:
                 break
             self._head = next(self._rows, None)
@@ -122,8 +131,9 @@ class ViewRows(Generic[RowT]):
         return told
 
     def _stray(self, where: str, data: dict[str, Any], *, known: bool) -> None:
-        what = "is not in the order of the dialogues" if known else "belongs to no dialogue of this split"
-        self._problems.append(Problem("views", f"{where} ({data['id']})", what))
+        of = self._key.removesuffix("_id")
+        what = f"is not in the order of the {of}s" if known else f"belongs to no {of} of this split"
+        self._problems.append(Problem(self._check, f"{where} ({data['id']})", what))
 
     def _read(self) -> Iterator[tuple[str, dict[str, Any]]]:
         for path in self._files:

@@ -5,15 +5,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from mascot_data.build.added import CANDIDATES, ROLLOUTS
 from mascot_data.build.staging import recover
 from mascot_data.errors import DatasetError
 from mascot_data.records import Dialogue
 from mascot_data.records.dialogue import SPLITS
+from mascot_data.validate.candidates import CandidatesMade, candidate_problems
 from mascot_data.validate.card import card_problems
 from mascot_data.validate.facts import Facts, stated_facts
 from mascot_data.validate.files import built_files, file_problems
 from mascot_data.validate.leaks import Leaks
-from mascot_data.validate.reading import Problem, UnreadableError, dialogue_places, parse, rows_of
+from mascot_data.validate.parts import made_with
+from mascot_data.validate.reading import Problem, UnreadableError, parse, places_of, rows_of
+from mascot_data.validate.rollouts import RolloutsMade
 from mascot_data.validate.rows import row_problems
 from mascot_data.validate.totals import Totals
 from mascot_data.validate.views import Shared, SplitViews
@@ -42,7 +46,8 @@ def validate(directory: str | Path) -> ValidationReport:
     """Check a dataset directory against its schema, its account, its card and itself.
 
     A defect that the rows declare by a flag (a worker pair of the source that is in two splits, say) is no problem; the
-    same defect without its flag is one. Configs of later stages (judgments, annotations) are left alone.
+    same defect without its flag is one. Candidates and rollouts are checked against what their provenance says of them;
+    configs of later stages (judgments, annotations) are left alone.
 
     Raises:
         DatasetError: there is no dataset directory, or its provenance cannot be read.
@@ -68,14 +73,16 @@ class _Run:
     def __init__(self, root: Path, facts: Facts) -> None:
         self.problems: list[Problem] = []
         self.leaks, self.totals, self.rows = Leaks(), Totals(), 0
-        self._root, self._shared = root, Shared(facts.options.block_turns)
+        self._candidates = made_with(facts, CANDIDATES, CandidatesMade, self.problems)
+        rollouts = made_with(facts, ROLLOUTS, RolloutsMade, self.problems)
+        self._root, self._shared = root, Shared(facts.options.block_turns, rollouts)
 
     def enter(self, check: str, found: Iterable[tuple[str, str]]) -> None:
         self.problems += [Problem(check, where, what) for where, what in found]
 
     def check_split(self, split: str) -> None:
-        """Check the dialogues of a split, and beside them their views, unless a file of dialogues cannot be read."""
-        places = dialogue_places(self._root, split)
+        """Check the dialogues of a split and what hangs on them, unless a file of dialogues cannot be read."""
+        places = places_of(self._root, "dialogues", split, Dialogue)
         views = None if places is None else SplitViews(self._root, split, places, self._shared)
         for path in built_files(self._root, "dialogues", split):
             try:
@@ -87,6 +94,8 @@ class _Run:
         if views is not None:
             views.end()
             self.problems += views.problems
+        if self._candidates is not None:
+            self.problems += candidate_problems(self._root, split, self._candidates)
 
     def _check_row(self, where: str, split: str, data: dict[str, Any], views: SplitViews | None) -> None:
         self.rows += 1

@@ -15,7 +15,7 @@ def speaker_problems(dialogue: Dialogue, row: SpeakerTurn, names: Names) -> Iter
     if row.turn_index >= len(dialogue.turns) or not (asked := dialogue.turns[row.turn_index].directive):
         return
     turn = dialogue.turns[row.turn_index]
-    yield from _head_problems(dialogue, row, f"{dialogue.id}/{row.turn_index}")
+    yield from head_problems(dialogue, row, f"{dialogue.id}/{row.turn_index}")
     if (row.persona, row.directive, row.flags) != (turn.persona, asked, turn.flags):
         yield "persona, directive or flags are not those of the turn"
     if [(message.role, message.content) for message in row.completion] != [("assistant", turn.text)]:
@@ -33,7 +33,7 @@ def director_problems(dialogue: Dialogue, row: DirectorTurn, names: Names) -> It
     if row.turn_index >= len(dialogue.turns) or not (asked := dialogue.turns[row.turn_index].directive):
         return
     turn = dialogue.turns[row.turn_index]
-    yield from _head_problems(dialogue, row, f"{dialogue.id}/{row.turn_index}")
+    yield from head_problems(dialogue, row, f"{dialogue.id}/{row.turn_index}")
     if (row.agent, row.action, row.tone, row.action_origin) != (asked.agent, asked.action, asked.tone, asked.origin):
         yield "agent, action, tone or action_origin are not those of the turn's directive"
     if row.flags != turn.flags:
@@ -46,7 +46,7 @@ def director_problems(dialogue: Dialogue, row: DirectorTurn, names: Names) -> It
     yield from _candidate_problems(row, before)
     if not _is_answer(row):
         yield "completion is not one assistant message with the JSON of agent, action and tone"
-    yield from _room_problems(dialogue, row, row.turn_index, names)
+    yield from room_problems(dialogue, row, row.turn_index, names)
 
 
 def _candidate_problems(row: DirectorTurn, before: str | None) -> Iterator[str]:
@@ -70,26 +70,28 @@ def _is_answer(row: DirectorTurn) -> bool:
 
 def block_problems(dialogue: Dialogue, row: Block, size: int, names: Names) -> Iterator[str]:
     """Yield what is wrong with a block of this dialogue."""
-    yield from _head_problems(dialogue, row, f"{dialogue.id}/{row.first_turn}+{len(row.turns)}")
+    yield from head_problems(dialogue, row, f"{dialogue.id}/{row.first_turn}+{len(row.turns)}")
     turns = [
         BlockTurn(speaker=turn.speaker, kind=turn.kind, persona=turn.persona, text=turn.text, directive=turn.directive)
         for turn in dialogue.turns[row.first_turn : row.first_turn + size]
     ]
     if row.turns != turns:
         yield f"turns are not the {len(turns)} of the dialogue from {row.first_turn} on"
-    if row.rollout is not None:
+    if row.origin != "corpus" or row.rollout is not None:
         yield "a block of the corpus has a rollout"
-    yield from _room_problems(dialogue, row, row.first_turn, names)
+    yield from room_problems(dialogue, row, row.first_turn, names)
 
 
-def _head_problems(dialogue: Dialogue, row: SpeakerTurn | DirectorTurn | Block, expected: str) -> Iterator[str]:
+def head_problems(dialogue: Dialogue, row: SpeakerTurn | DirectorTurn | Block, expected: str) -> Iterator[str]:
+    """Yield what is wrong with the columns that every view has."""
     if row.id != expected:
         yield f"id is not {expected}"
     if (row.subset, row.license, row.schema_version) != (dialogue.subset, dialogue.license, SCHEMA_VERSION):
         yield "subset, license or schema_version are not those of the dialogue"
 
 
-def _room_problems(dialogue: Dialogue, row: DirectorTurn | Block, end: int, names: Names) -> Iterator[str]:
+def room_problems(dialogue: Dialogue, row: DirectorTurn | Block, end: int, names: Names) -> Iterator[str]:
+    """Yield what is wrong with a prompt that shows the room up to a turn, as the Director hears it."""
     prompt = _messages(row)
     if [role for role, _ in prompt] != ["system", "user"] or not prompt[0][1].strip():
         yield "prompt is not a system message and one user message"

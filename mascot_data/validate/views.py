@@ -4,9 +4,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from mascot_data.build.added import ROLLOUTS, built_part
 from mascot_data.records import Block, Dialogue, DirectorTurn, SpeakerTurn
 from mascot_data.validate.heard import Names
 from mascot_data.validate.reading import Problem, ViewRows
+from mascot_data.validate.rollouts import RolloutsMade, rollout_problems
 from mascot_data.validate.view_rows import block_problems, director_problems, speaker_problems
 
 Found = Iterator[tuple[str, str]]
@@ -15,9 +17,13 @@ Found = Iterator[tuple[str, str]]
 
 @dataclass(frozen=True, slots=True)
 class Shared:
-    """What holds for all rows: turns of a block, the names of the cards, and the roster of each domain."""
+    """What holds for all rows: turns of a block, names of the cards, the roster of each domain.
+
+    ``rollouts`` is what rollouts were made with; None when there are none to check.
+    """
 
     block_turns: int
+    rollouts: RolloutsMade | None = None
     names: Names = field(default_factory=Names)
     rosters: dict[str, set[str]] = field(default_factory=dict)
 
@@ -28,14 +34,21 @@ class SplitViews:
     def __init__(self, root: Path, split: str, places: Mapping[str, int], shared: Shared) -> None:
         self.problems: list[Problem] = []
         self._places, self._shared = places, shared
-        self._speaker = ViewRows(root, "speaker_turns", split, SpeakerTurn, places, self.problems)
-        self._director = ViewRows(root, "director_turns", split, DirectorTurn, places, self.problems)
-        self._blocks = ViewRows(root, "blocks", split, Block, places, self.problems)
+        self._speaker = ViewRows(root, built_part("speaker_turns"), split, SpeakerTurn, places, self.problems)
+        self._director = ViewRows(root, built_part("director_turns"), split, DirectorTurn, places, self.problems)
+        self._blocks = ViewRows(root, built_part("blocks"), split, Block, places, self.problems)
+        self._rollouts = (
+            ViewRows(root, ROLLOUTS, split, Block, places, self.problems, check=ROLLOUTS.name)
+            if shared.rollouts
+            else None
+        )
+        self._system: str | None = None
 
     def check(self, dialogue: Dialogue) -> None:
         """Enter what is wrong with the rows of a dialogue."""
-        found = self._check(dialogue, self._places[dialogue.id])
-        self.problems += [Problem("views", where, what) for where, what in found]
+        place = self._places[dialogue.id]
+        self.problems += [Problem("views", where, what) for where, what in self._check(dialogue, place)]
+        self.problems += [Problem(ROLLOUTS.name, where, what) for where, what in self._check_rollouts(dialogue, place)]
 
     def skip(self, dialogue: str | None) -> None:
         """Pass over the rows of a dialogue that cannot be read."""
@@ -46,8 +59,9 @@ class SplitViews:
         self._take_all(len(self._places))
 
     def _take_all(self, place: int) -> None:
-        for view in (self._speaker, self._director, self._blocks):
-            view.take(place)
+        for view in (self._speaker, self._director, self._blocks, self._rollouts):
+            if view is not None:
+                view.take(place)
 
     def _check(self, dialogue: Dialogue, place: int) -> Found:
         agents = [turn.index for turn in dialogue.turns if turn.directive]
@@ -61,12 +75,25 @@ class SplitViews:
         yield from _gaps(dialogue, "director_turns", agents, [r.turn_index for _, r in director], self._director.whole)
         for where, decision in director:
             yield from ((where, what) for what in self._decision_problems(dialogue, decision))
-        blocks = [(where, block) for where, block in self._blocks.take(place) if block.origin == "corpus"]
+        self._system = next((row.prompt[0].content for _, row in director if row.prompt), None)
+        blocks = self._blocks.take(place)
         size = self._shared.block_turns
         firsts = [first for first in range(0, len(dialogue.turns), size) if {*range(first, first + size)} & {*agents}]
         yield from _gaps(dialogue, "blocks", firsts, [block.first_turn for _, block in blocks], self._blocks.whole)
         for where, block in blocks:
             yield from ((where, what) for what in block_problems(dialogue, block, size, self._shared.names))
+
+    def _check_rollouts(self, dialogue: Dialogue, place: int) -> Found:
+        made, roster = self._shared.rollouts, self._shared.rosters.get(dialogue.domain)
+        if made is None or self._rollouts is None:
+            return
+        seen: set[str] = set()
+        for where, row in self._rollouts.take(place):
+            if row.id in seen:
+                yield where, "the id is there twice"
+            seen.add(row.id)
+            found = rollout_problems(dialogue, row, made, self._shared.names, roster, self._system)
+            yield from ((where, what) for what in found)
 
     def _decision_problems(self, dialogue: Dialogue, row: DirectorTurn) -> Iterator[str]:
         yield from director_problems(dialogue, row, self._shared.names)

@@ -17,6 +17,9 @@ Spoil = Callable[[Path], object]
 Cases = dict[str, tuple[Spoil, str]]
 """Name of a change, how to make it, and the words that must tell of it."""
 
+ROLLOUTS = "train-rollouts"
+"""Takes the place of a split, for the rollouts of train."""
+
 ES, ED, QM = "esconv-multiagent", "empathetic-dialogues-multiagent", "qmsum-multiagent"
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _DUMPER = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
@@ -40,15 +43,15 @@ def edit(root: Path, config: str, change: Callable[[list[Row]], object], split: 
     pq.write_table(pa.Table.from_pylist(rows, schema=table.schema), path)
 
 
-def facts(root: Path) -> Row:
-    loaded: Row = json.loads((root / "provenance.json").read_text(encoding="utf-8"))
+def facts(root: Path, name: str = "provenance.json") -> Row:
+    loaded: Row = json.loads((root / name).read_text(encoding="utf-8"))
     return loaded
 
 
-def edit_facts(root: Path, change: Callable[[Row], object]) -> None:
-    found = facts(root)
+def edit_facts(root: Path, change: Callable[[Row], object], name: str = "provenance.json") -> None:
+    found = facts(root, name)
     change(found)
-    (root / "provenance.json").write_text(json.dumps(found), encoding="utf-8")
+    (root / name).write_text(json.dumps(found), encoding="utf-8")
 
 
 def edit_card(root: Path, change: Callable[[Row], object]) -> None:
@@ -68,10 +71,14 @@ def seal(root: Path) -> None:
             if name.endswith(".parquet"):
                 stated["rows"] = pq.read_metadata(root / name).num_rows
                 _, config, file = name.split("/")
-                found["account"]["rows"][config][file.partition("-")[0]] = stated["rows"]
+                if "account" in found:
+                    found["account"]["rows"][config][file.partition("-")[0]] = stated["rows"]
 
-    edit_facts(root, enter)
-    files = facts(root)["files"]
+    provenances = ["provenance.json", *(f"provenance-{part}.json" for part in ("candidates", "rollouts"))]
+    present = [name for name in provenances if (root / name).exists()]
+    for name in present:
+        edit_facts(root, enter, name)
+    files = {path: stated for name in present for path, stated in facts(root, name)["files"].items()}
 
     def declare(header: Row) -> None:
         for config, info in zip(header["configs"], header["dataset_info"], strict=True):
@@ -93,9 +100,9 @@ def sealed(config: str, change: Callable[[list[Row]], object], split: str = "tra
     return spoil
 
 
-def row(config: str, change: Callable[[Row], object], number: int = 0) -> Spoil:
+def row(config: str, change: Callable[[Row], object], number: int = 0, split: str = "train") -> Spoil:
     """Change one row and have everything else agree."""
-    return sealed(config, lambda rows: change(rows[number]))
+    return sealed(config, lambda rows: change(rows[number]), split)
 
 
 def text(name: str, change: Callable[[str], str]) -> Spoil:
