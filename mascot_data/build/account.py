@@ -1,17 +1,20 @@
 """The account of a build: what was read, what became of it, and whether that adds up and is the published corpus."""
 
 from collections import Counter
-from collections.abc import Mapping, Set
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
-from mascot_data.build.pipeline import Recast
+from mascot_data.build.columns import Numbers, bounds, flat, integers, numbers
+from mascot_data.build.pipeline import Raw, Recast
 from mascot_data.build.tables import table
 from mascot_data.errors import AccountError
 from mascot_data.records.dialogue import Split
 
+NO_QUERY = integers(np.array([-1]))[0]
 LABELS = ("agent", "action", "tone")
 """The three labels of a Director's decision."""
 
@@ -42,44 +45,38 @@ class Account:
     rows: dict[str, Counter[str]] = field(default_factory=dict)
     labels: dict[str, dict[str, Counter[str]]] = field(default_factory=dict)
 
-    def settle(self, item: Recast) -> None:
-        """Enter a conversation and what became of it.
+    def settle(self, made: Recast) -> None:
+        """Enter conversations and what became of them.
 
         Raises:
             AccountError: an utterance is in no turn and not dropped, or is both, or a query was lost.
         """
-        placed: list[int] = []
-        asked: set[int | None] = set()
-        spoken = 0
-        for row in item.rows:
-            for turn in row.turns:
-                self.turns[turn.kind] += 1
-                if turn.persona is not None:
-                    self.personas[turn.persona] += 1
-                if turn.source_turns:
-                    placed += turn.source_turns
-                    spoken += 1
-                else:
-                    asked.add(turn.source_query)
-        kept = set(placed)
-        _check_item(item, kept, asked)
-        self._enter(item)
-        self.kept += len(kept)
-        self.shared += len(placed) - len(kept)
-        self.merged += len(placed) - spoken
+        counts, turns = flat(made.dialogues.column("turns").combine_chunks())
+        for counter, name in ((self.turns, "kind"), (self.personas, "persona")):
+            counter.update(_counted(turns.field(name)))
+        home = np.repeat(made.home, counts)
+        placed = _placed(made, turns.field("source_turns"), home)
+        spoken = flat(turns.field("source_turns"))[0] > 0
+        queries = turns.field("source_query").fill_null(NO_QUERY)
+        _check_queries(made, home[~spoken], numbers(queries)[~spoken])
+        kept = len(np.unique(placed))
+        self.kept += kept
+        self.shared += len(placed) - kept
+        self.merged += len(placed) - int(spoken.sum())
+        for raw, rows in zip(made.raw, np.bincount(made.home, minlength=len(made.raw)).tolist(), strict=True):
+            self._enter(raw, rows)
+        self.dropped.update(drop.reason for drop in made.dropped)
 
-    def _enter(self, item: Recast) -> None:
-        if item.failed:
+    def _enter(self, raw: Raw, rows: int) -> None:
+        if raw.failed:
             self.failed_conversations += 1
-            self.failed_utterances += item.size
+            self.failed_utterances += raw.size
         else:
             self.conversations += 1
-            self.utterances += item.size
-            self.splits[item.split] += 1
-        self.queries += item.queries
-        self.dialogues[item.split] += len(item.rows)
-        if item.dropped:
-            self.dropped.update(drop.reason for drop in item.dropped)
+            self.utterances += raw.size
+            self.splits[raw.split] += 1
+        self.queries += raw.queries
+        self.dialogues[raw.split] += rows
 
     def watch(self, split: Split, made: Mapping[str, pa.Table]) -> None:
         """Enter tables as they are written, by config; a config can come in several."""
@@ -138,18 +135,43 @@ class Account:
         return plain | {"baselines": self.baselines()}
 
 
-def _check_item(item: Recast, kept: set[int], asked: Set[int | None]) -> None:
-    if len(kept) == item.size == max(kept, default=-1) + 1 and not item.dropped and len(asked) == item.queries:
-        return
-    gone = {drop.source_turn for drop in item.dropped}
-    if kept | gone != set(range(item.size)) or kept & gone or len(gone) != len(item.dropped):
-        lost = sorted(set(range(item.size)) - kept - gone)
-        raise AccountError(
-            f"{item.where}: {item.size} utterances were read, {len(kept)} are in turns and {len(gone)} were dropped "
-            f"(lost: {lost[:5]}); this is a defect of the tool, please report it"
-        )
-    if len(asked) != item.queries:
-        raise AccountError(f"{item.where}: {item.queries} queries read, {len(asked)} in dialogues; please report it")
+def _counted(values: pa.StringArray) -> dict[str, int]:
+    found = {each["values"]: each["counts"] for each in values.value_counts().to_pylist()}
+    return {value: count for value, count in found.items() if value is not None}
+
+
+def _placed(made: Recast, source_turns: pa.ListArray, home: Numbers) -> Numbers:
+    """Return the utterances that are in turns, numbered over all conversations."""
+    counts, values = flat(source_turns)
+    number, owner = numbers(values), np.repeat(home, counts)
+    size = np.array([raw.size for raw in made.raw], np.int64)
+    first = bounds(size)
+    gone = np.array([drop.source_turn for drop in made.dropped], np.int64)
+    outside = (number < 0) | (number >= size[owner])
+    placed = (first[owner] + number)[~outside]
+    times = np.minimum(np.bincount(placed, minlength=first[-1]), 1)
+    times += np.bincount(first[made.lost] + gone, minlength=first[-1])
+    wrong = [*owner[outside], *(np.searchsorted(first, np.flatnonzero(times != 1), "right") - 1)]
+    if wrong:
+        which = min(wrong)
+        raise _lost(made.raw[which], set(number[owner == which].tolist()), set(gone[made.lost == which].tolist()))
+    return placed
+
+
+def _lost(raw: Raw, kept: set[int], gone: set[int]) -> AccountError:
+    lost = sorted(set(range(raw.size)) - kept - gone)
+    return AccountError(
+        f"{raw.where}: {raw.size} utterances were read, {len(kept)} are in turns and {len(gone)} were dropped "
+        f"(lost: {lost[:5]}); this is a defect of the tool, please report it"
+    )
+
+
+def _check_queries(made: Recast, home: Numbers, asked: Numbers) -> None:
+    """Compare the queries that were read with those in turns: ``asked``, in the conversations ``home``."""
+    found = np.unique(np.stack([home, asked]), axis=1)[0]
+    for raw, count in zip(made.raw, np.bincount(found, minlength=len(made.raw)).tolist(), strict=True):
+        if count != raw.queries:
+            raise AccountError(f"{raw.where}: {raw.queries} queries read, {count} in dialogues; please report it")
 
 
 def _plain(value: object) -> object:

@@ -4,33 +4,45 @@ The agent is who really spoke. The action follows from the act and from what the
 persona and valence; both come from closed lists in ``tables/``.
 """
 
-import string
+import re
 from collections.abc import Sequence
 from functools import cache
 
+import numpy as np
+import pyarrow as pa
+
+from mascot_data.build.columns import Numbers
 from mascot_data.build.tables import table
-from mascot_data.records.dialogue import Origin, Valence
+from mascot_data.build.texts import SPACE, matches
+from mascot_data.records.dialogue import Valence
 from mascot_data.records.rows import DirectiveRow
 
-_NO_PUNCTUATION = str.maketrans(string.punctuation.replace("'", "") + "\n’“”", " " * (len(string.punctuation) + 3))
+_EDGE = rf"[{SPACE}!-&(-/:-@\[-`{{-~’“”]"
+"""What parts words, in the notation of RE2: white space, and all ASCII punctuation but the apostrophe."""
 
 
 @cache
-def _focuses() -> tuple[tuple[str, ...], dict[str, int], frozenset[str]]:
-    """Return the focuses, the rank of each cue word, and all cue words."""
+def _focuses() -> dict[str, str]:
+    """Return the focuses, each with the expression of RE2 for a text with one of its words; the last has none."""
     focuses: dict[str, str] = table("directives")["focuses"]
-    ranks: dict[str, int] = {}
-    for rank, words in enumerate(focuses.values()):
-        for word in words.split():
-            ranks.setdefault(word, rank)
-    return tuple(focuses), ranks, frozenset(ranks)
+    return {
+        focus: rf"(?:\A|{_EDGE})(?:{'|'.join(map(re.escape, words.split()))})(?:{_EDGE}|\z)" if words else ""
+        for focus, words in focuses.items()
+    }
 
 
-def focus_of(text: str) -> str:
-    """Tell what a turn refers to: the first focus of the table with one of its words in the text, else the last."""
-    focuses, ranks, cues = _focuses()
-    found = cues.intersection(text.lower().translate(_NO_PUNCTUATION).split())
-    return focuses[min([ranks[word] for word in found])] if found else focuses[-1]
+def focuses() -> tuple[str, ...]:
+    """Return what turns can refer to."""
+    return tuple(_focuses())
+
+
+def focuses_of(texts: pa.StringArray) -> Numbers:
+    """Tell what lower-case texts refer to: the first of ``focuses`` with one of its words in them, else the last."""
+    patterns = [pattern for pattern in _focuses().values() if pattern]
+    found = np.full(len(texts), len(_focuses()) - 1)
+    for number in range(len(patterns) - 1, -1, -1):
+        found[matches(texts, patterns[number])] = number
+    return found
 
 
 @cache
@@ -52,7 +64,7 @@ def verbs_and_focuses(corpus: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return what the actions of a corpus are made of: verbs, and focuses (none for meetings)."""
     if corpus == "qmsum":
         return tuple(table("directives")["meeting"].values()), ()
-    return tuple(dict.fromkeys(table("acts")[corpus]["actions"].values())), _focuses()[0]
+    return tuple(dict.fromkeys(table("acts")[corpus]["actions"].values())), focuses()
 
 
 @cache
@@ -66,18 +78,6 @@ def tones(personas: Sequence[str]) -> tuple[str, ...]:
     """Return every legal tone for the given personas."""
     found = {tone_of(persona, valence): None for persona in personas for valence in ("positive", "negative", "neutral")}
     return tuple(found)
-
-
-def directive(corpus: str, persona: str, act: str, text: str, valence: Valence | None, origin: Origin) -> DirectiveRow:
-    """Label an agent turn of a two-party corpus; ``act`` is a label of the corpus's table."""
-    return _directive(corpus, persona, act, focus_of(text), valence, origin)
-
-
-@cache
-def _directive(
-    corpus: str, persona: str, act: str, focus: str, valence: Valence | None, origin: Origin
-) -> DirectiveRow:
-    return DirectiveRow(persona, action_of(corpus, act, focus), tone_of(persona, valence), origin)
 
 
 def meeting_directive(persona: str) -> DirectiveRow:

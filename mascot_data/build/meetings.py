@@ -1,283 +1,319 @@
-"""Recast a meeting of QMSum: one dialogue a topic segment, with its queries and their answers.
+"""Recast meetings of QMSum: one dialogue a topic segment, with its queries and their answers.
 
 The people of the meeting are participants. Each query about the segment is a user turn, its answer the turn of the
 workplace persona that fits the query. Utterances outside every segment form dialogues without a topic. Queries about
 the whole meeting, or about no segment, are asked over its outline, not over its up to 1,800 turns.
+
+Many meetings are recast at once, in columns over all their utterances and then over all their turns.
 """
 
-import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
-from itertools import groupby
+from collections.abc import Mapping, Sequence, Set
 from typing import NamedTuple
 
-from mascot_data.build.acts import label_query
+import numpy as np
+import pyarrow as pa
+
+from mascot_data.build.acts import label_queries
+from mascot_data.build.bits import bit, flag_lists, joined, names
+from mascot_data.build.columns import (
+    Numbers,
+    bounds,
+    constant,
+    integers,
+    lists,
+    numbers,
+    repeated,
+    strings,
+    structs,
+    take,
+    to_structs,
+)
 from mascot_data.build.directives import meeting_directive
-from mascot_data.build.recast import NO_OUTCOME
+from mascot_data.build.segments import Part, Spans, parts_of, raw_spans, read_spans
 from mascot_data.build.speech import canonical_names, clean_speech, role_of
-from mascot_data.build.turns import Dropped, kept_texts, repeats
+from mascot_data.build.spool import SCHEMA
+from mascot_data.build.texts import blank
+from mascot_data.build.turns import TURN, Dropped, Runs, repeats, shown
 from mascot_data.build.voices import USER
 from mascot_data.personas import Card
 from mascot_data.records.dialogue import SCHEMA_VERSION
-from mascot_data.records.rows import DialogueRow, EvidenceRow, ExtraRow, ScenarioRow, SpeakerRow, TurnRow
-from mascot_data.sources.conversation import Meeting, Query, Utterance
+from mascot_data.records.rows import ScenarioRow
+from mascot_data.sources.conversation import Meeting
 from mascot_data.sources.qmsum import domain_of
 
 _LETTERED_ROLE = re.compile(r"\b(?:phd|grad|professor|postdoc|undergrad) [a-z]\b")
 
-Spans = list[tuple[int, int]]
 
+class _People(NamedTuple):
+    """Who is who in a meeting: by spelling the canonical name, by canonical name the role and the usual spelling."""
 
-class Kept(NamedTuple):
-    """An utterance of a meeting that has words: who says it (canonical name), what, and its place among the kept."""
-
-    speaker: str
-    text: str
-    place: int
-    raw: Utterance
-    repeated: bool
-
-
-class Room(NamedTuple):
-    """A meeting prepared for recasting: its kept utterances by number, who is who, and who is there (lower case)."""
-
-    meeting: Meeting
-    kept: Mapping[int, Kept]
+    canonical: Mapping[str, str]
     roles: Mapping[str, str | None]
     names: Mapping[str, str]
-    present: Set[str]
 
 
-def recast_meeting(
-    meeting: Meeting, roster: Mapping[str, Card], *, clean: bool = True
-) -> tuple[list[DialogueRow], list[Dropped]]:
-    """Turn a meeting into dialogues; returns them and the utterances that are in none (blank, or noise only).
+class _Asked(NamedTuple):
+    """A query, the dialogue and the meeting that it is put to, and the persona that answers it."""
 
-    ``roster`` are the workplace cards by id. With ``clean=False`` the transcript's text stays as it is.
+    dialogue: int
+    meeting: Meeting
+    number: int
+    persona: str
+
+
+class _Room:
+    """Meetings prepared for recasting: columns over all their utterances, numbered through, and their parts.
+
+    ``first`` is the first utterance of each meeting, and after the last one the number of all; ``gone`` tells which
+    have no words. ``who`` is the number (among ``speakers``) of who says it, ``usual`` whether under the usual name.
     """
-    room, dropped = _prepare(meeting, {USER, *roster}, clean)
-    segments = [read_spans(topic.spans, len(meeting.utterances)) for topic in meeting.topics]
-    covered = [set(_numbers(spans)) for spans, _ in segments]
-    homes = [home_of(query, covered, len(meeting.utterances)) for query in meeting.queries]
-    rows = []
-    for number, (spans, flags) in enumerate(segments):
-        others = set().union(*(covered[:number] + covered[number + 1 :]))
-        shared = {"overlapping-segment"} if covered[number] & others else set()
-        asked = [q for q, home in enumerate(homes) if home == number]
-        rows.append(_dialogue(room, roster, str(number), sorted(set(_numbers(spans))), asked, flags | shared, number))
-    outside = sorted(room.kept.keys() - set().union(*covered))
-    for number, gap in enumerate(_stretches(outside, covered)):
-        rows.append(_dialogue(room, roster, f"outside-{number}", gap, [], {"outside-segments"}, None))
-    asked = [q for q, home in enumerate(homes) if home is None]
-    if asked:
-        rows.append(_dialogue(room, roster, "all", [], asked, {"whole-meeting"}, None))
-    return rows, dropped
+
+    def __init__(self, meetings: Sequence[Meeting], roster: Mapping[str, Card], *, clean: bool) -> None:
+        self.meetings, self.roster = meetings, roster
+        self.utterances = [utterance for meeting in meetings for utterance in meeting.utterances]
+        self.first = bounds(np.array([len(meeting.utterances) for meeting in meetings], np.int64))
+        self.meeting = np.repeat(np.arange(len(meetings)), np.diff(self.first))
+        texts = [utterance.text for utterance in self.utterances]
+        self.raw = strings(texts)
+        known = {text: clean_speech(text) for text in dict.fromkeys(texts)} if clean else {}
+        self.text = strings([known[text] for text in texts]) if clean else self.raw
+        self.gone = blank(self.text)
+        self.people = [_people(meeting, {USER, *roster}) for meeting in meetings]
+        self.parts = [
+            (number, part)
+            for number, meeting in enumerate(meetings)
+            for part in parts_of(meeting, ~self.gone[self.first[number] : self.first[number + 1]])
+        ]
+        self.home = np.array([number for number, _ in self.parts], np.int64)
+        self._give_names()
+        self.asked = _asked(self.parts, meetings, list(roster))
+
+    def _give_names(self) -> None:
+        codes: dict[str, int] = {}
+        who, usual = [], []
+        for meeting, people in zip(self.meetings, self.people, strict=True):
+            for utterance in meeting.utterances:
+                name = people.canonical[utterance.speaker]
+                who.append(codes.setdefault(name, len(codes)))
+                usual.append(people.names[name] == utterance.speaker)
+        self.who, self.usual, self.speakers = np.array(who, np.int64), np.array(usual, np.bool_), list(codes)
+
+    def runs(self) -> tuple[Runs, Numbers]:
+        """Group utterances that follow each other and are of one speaker; the second value is each turn's dialogue."""
+        numbers = [self.first[meeting] + part.numbers for meeting, part in self.parts]
+        said = np.concatenate(numbers or [self.first[:0]])
+        dialogue = np.repeat(np.arange(len(numbers)), [len(each) for each in numbers])
+        who, place = self.who[said], np.cumsum(~self.gone)[said]
+        begins = np.ones(len(said), np.bool_)
+        begins[1:] = (np.diff(dialogue) != 0) | (np.diff(who) != 0) | (np.diff(place) != 1)
+        return Runs(said, begins), dialogue[begins]
 
 
-def _prepare(meeting: Meeting, taken: Set[str], clean: bool) -> tuple[Room, list[Dropped]]:
-    found = canonical_names({utterance.speaker for utterance in meeting.utterances})
+def recast_meetings(
+    meetings: Sequence[Meeting], roster: Mapping[str, Card], *, clean: bool = True
+) -> tuple[pa.Table, Numbers, list[list[int]], list[Dropped], Numbers]:
+    """Turn meetings into dialogues.
+
+    Args:
+        meetings: what to recast.
+        roster: the workplace cards by id.
+        clean: whether to tidy the transcripts' text.
+
+    Returns:
+        The dialogues; the meeting of each, and its queries; the utterances that are in none (blank, or noise only); and
+        the meeting of each of these.
+    """
+    room = _Room(meetings, roster, clean=clean)
+    parts, home = [part for _, part in room.parts], room.home
+    dialogue, turns, flags = _turns(room)
+    first = bounds(np.bincount(dialogue, minlength=len(parts)))
+    found = joined(flags, first) | np.array([bit(*part.flags) for part in parts], np.int64)
+    owners = [meetings[number] for number in home.tolist()]
+    ids = [f"{meeting.name}#{part.name}" for meeting, part in zip(owners, parts, strict=True)]
+    count = len(parts)
+    columns = [
+        strings([f"qmsum:{source_id}" for source_id in ids]),
+        constant("qmsum", count),
+        strings(ids),
+        constant("workplace", count),
+        repeated([domain_of(meeting.name) for meeting in owners]),
+        _scenarios(room, owners, parts),
+        _speakers(room, dialogue, turns, count),
+        lists(np.diff(first), turns),
+        _no_outcomes(count),
+        _extra(owners, parts, found),
+        flag_lists(found),
+        constant("mit", count),
+        constant(SCHEMA_VERSION, count),
+    ]
+    return (
+        pa.Table.from_arrays(columns, schema=SCHEMA),
+        home,
+        [part.queries for part in parts],
+        _dropped(room),
+        room.meeting[room.gone],
+    )
+
+
+def _people(meeting: Meeting, taken: Set[str]) -> _People:
+    spellings = Counter(utterance.speaker for utterance in meeting.utterances)
+    found = canonical_names(spellings)
     canonical = {spelling: f"{name} (participant)" if name in taken else name for spelling, name in found.items()}
-    kept: dict[int, Kept] = {}
-    dropped: list[Dropped] = []
-    repeated = repeats(meeting.utterances)
-    for number, utterance in enumerate(meeting.utterances):
-        text = clean_speech(utterance.text) if clean else utterance.text
-        if text and not text.isspace():
-            kept[number] = Kept(canonical[utterance.speaker], text, len(kept), utterance, number in repeated)
-        else:
-            reason = "noise-only" if utterance.text.strip() else "blank"
-            dropped.append(Dropped(meeting.name, number, utterance.speaker, utterance.text, reason))
-    spellings: dict[str, Counter[str]] = {}
-    for spelling, count in Counter(utterance.speaker for utterance in meeting.utterances).items():
-        spellings.setdefault(canonical[spelling], Counter())[spelling] = count
-    roles = {name: role_of(found) for name, found in spellings.items()}
-    names = {name: max(found, key=lambda spelling: (found[spelling], spelling)) for name, found in spellings.items()}
-    return Room(meeting, kept, roles, names, {spelling.lower() for spelling in canonical}), dropped
+    by_name: dict[str, Counter[str]] = {}
+    for spelling, count in spellings.items():
+        by_name.setdefault(canonical[spelling], Counter())[spelling] = count
+    roles = {name: role_of(each) for name, each in by_name.items()}
+    names = {name: max(each, key=lambda spelling: (each[spelling], spelling)) for name, each in by_name.items()}
+    return _People(canonical, roles, names)
 
 
-def read_spans(spans: Sequence[Sequence[str]], size: int) -> tuple[Spans, set[str]]:
-    """Read raw spans (pairs of 0-based, inclusive numbers, as text); returns the usable ones and flags.
-
-    A bound past the end is cut to the last utterance; a span that is not numeric, or wholly past the end, is lost.
-    """
-    read: Spans = []
-    flags: set[str] = set()
-    for span in spans:
-        bounds = [int(bound.strip()[:18]) for bound in span if bound.strip().isdecimal()]
-        if len(bounds) < len(span) or min(bounds) >= size:
-            flags.add("span-lost")
-            continue
-        first, last = min(bounds), min(max(bounds), size - 1)
-        if [first, last] != bounds:
-            flags.add("span-repaired")
-        read.append((first, last))
-    if any(before[1] >= after[0] for before, after in zip(read, read[1:], strict=False)):
-        flags.add("unordered-spans")
-    return read, flags
+def _asked(parts: Sequence[tuple[int, Part]], meetings: Sequence[Meeting], roster: Sequence[str]) -> list[_Asked]:
+    found = [
+        (dialogue, meetings[home], number) for dialogue, (home, part) in enumerate(parts) for number in part.queries
+    ]
+    personas = label_queries([meeting.queries[number].query for _, meeting, number in found])
+    return [
+        _Asked(*place, persona if persona in roster else roster[0])
+        for place, persona in zip(found, personas, strict=True)
+    ]
 
 
-def _numbers(spans: Spans) -> Iterator[int]:
-    return (number for first, last in spans for number in range(first, last + 1))
+def _dropped(room: _Room) -> list[Dropped]:
+    found = []
+    for number in np.flatnonzero(room.gone).tolist():
+        home, utterance = int(room.meeting[number]), room.utterances[number]
+        reason = "noise-only" if utterance.text.strip() else "blank"
+        owner, place = room.meetings[home].name, number - int(room.first[home])
+        found.append(Dropped(owner, place, utterance.speaker, utterance.text, reason))
+    return found
 
 
-def home_of(query: Query, covered: Sequence[set[int]], size: int) -> int | None:
-    """Find the segment that shares most utterances with a query's evidence; None for a general or homeless query."""
-    if query.spans is None:
-        return None
-    evidence = set(_numbers(read_spans(query.spans, size)[0]))
-    shared = [len(evidence & segment) for segment in covered]
-    return shared.index(max(shared)) if any(shared) else None
+def _turns(room: _Room) -> tuple[Numbers, pa.StructArray, Numbers]:
+    """Return the dialogues of all turns, the turns, and their flags as bits; queries follow what is said."""
+    runs, spoken = room.runs()
+    columns, flags = _spoken(room, runs)
+    more, also = _answered(room.asked)
+    dialogue = np.concatenate([spoken, np.repeat(np.array([each.dialogue for each in room.asked], np.int64), 2)])
+    order = np.argsort(dialogue, kind="stable")
+    dialogue, flags = dialogue[order], np.concatenate([flags, also])[order]
+    index = np.arange(len(order)) - np.searchsorted(dialogue, dialogue)
+    both = [take(pa.concat_arrays(pair), order) for pair in zip(columns, more, strict=True)]
+    return dialogue, structs(TURN, [integers(index), *both, flag_lists(flags)]), flags
 
 
-def _stretches(outside: Iterable[int], covered: Sequence[set[int]]) -> Iterator[list[int]]:
-    """Split the utterances outside every segment where a segment lies between them."""
-    inside = sorted(set().union(*covered))
-    before = iter(inside)
-    count, following = 0, next(before, None)
-    keyed = []
-    for number in outside:
-        while following is not None and following < number:
-            count, following = count + 1, next(before, None)
-        keyed.append((count, number))
-    for _, group in groupby(keyed, key=lambda item: item[0]):
-        yield [number for _, number in group]
+def _spoken(room: _Room, runs: Runs) -> tuple[list[pa.Array], Numbers]:
+    """Return the columns of turns in which people speak, but for index and flags, and their flags."""
+    count = len(runs.first)
+    plain = (runs.count == 1) & shown(room.text, room.raw)[runs.first]
+    flags = np.where(runs.any(repeats(room.utterances, room.meeting)), bit("repeat"), 0)
+    spellings = repeated([utterance.speaker for utterance in room.utterances])
+    columns = {
+        "speaker": take(strings(room.speakers), room.who[runs.first]),
+        "kind": constant("participant", count),
+        "text": runs.texts(room.text, " "),
+        "source_turns": runs.numbers(np.arange(len(room.meeting)) - room.first[room.meeting]),
+        "source_texts": runs.kept(room.raw, plain),
+        "source_speakers": runs.kept(spellings, runs.all(room.usual)),
+    }
+    return _filled(columns, count), flags
 
 
-def _dialogue(
-    room: Room,
-    roster: Mapping[str, Card],
-    part: str,
-    numbers: Sequence[int],
-    queries: Sequence[int],
-    flags: set[str],
-    topic: int | None,
-) -> DialogueRow:
-    meeting = room.meeting
-    turns = _spoken_turns(room, numbers)
-    for query in queries:
-        turns += _query_turns(room, roster, query, len(turns))
-    found = flags.union(*(turn.flags for turn in turns))
-    return DialogueRow(
-        id=f"qmsum:{meeting.name}#{part}",
-        source="qmsum",
-        source_id=f"{meeting.name}#{part}",
-        domain="workplace",
-        subset=domain_of(meeting.name),
-        scenario=ScenarioRow(
-            situation=_outline(room) if part == "all" else None,
-            topic=None if topic is None else meeting.topics[topic].topic,
-            query=meeting.queries[queries[0]].query if queries else None,
-        ),
-        speakers=_speakers(room, turns, roster),
-        turns=turns,
-        outcome=NO_OUTCOME,
-        extra=_raw_spans(meeting, topic, queries, found),
-        flags=sorted(found),
-        license="mit",
-        schema_version=SCHEMA_VERSION,
-    )
+def _answered(asked: Sequence[_Asked]) -> tuple[list[pa.Array], Numbers]:
+    """Return the columns of queries and answers, in turn, but for index and flags, and their flags."""
+    count = 2 * len(asked)
+    queries = [each.meeting.queries[each.number] for each in asked]
+    spans = [read_spans(q.spans or [], len(each.meeting.utterances)) for q, each in zip(queries, asked, strict=True)]
+    answers = np.arange(count) % 2 == 1
+    pair = np.arange(count) // 2
+    personas = take(repeated([each.persona for each in asked]), pair, ~answers)
+    directives = to_structs(TURN.field("directive").type, [meeting_directive(each.persona) for each in asked])
+    columns = {
+        "speaker": repeated([name for each in asked for name in (USER, each.persona)]),
+        "kind": repeated(["user", "agent"] * len(asked)),
+        "persona": personas,
+        "text": strings([text for query in queries for text in (query.query, query.answer)]),
+        "source_query": integers(np.repeat(np.array([each.number for each in asked], np.int64), 2)),
+        "evidence": _evidence([found for read, _ in spans for found in ([], read)]),
+        "directive": take(directives, pair, ~answers),
+    }
+    flags = [(_absent(each), bit(*found)) for each, (_, found) in zip(asked, spans, strict=True)]
+    return _filled(columns, count), np.array(flags, np.int64).ravel()
 
 
-def _raw_spans(meeting: Meeting, topic: int | None, queries: Sequence[int], flags: Set[str]) -> list[ExtraRow]:
-    """Keep the raw spans, word for word, where they could not be used as they are."""
-    if not flags & {"span-lost", "span-repaired", "unordered-spans"}:
-        return []
-    spans = {f"query.{query}.relevant_text_span": meeting.queries[query].spans or [] for query in queries}
-    if topic is not None:
-        spans["topic.relevant_text_span"] = meeting.topics[topic].spans
-    return [ExtraRow(name, json.dumps(value)) for name, value in sorted(spans.items()) if value]
+def _absent(asked: _Asked) -> int:
+    roles = set(_LETTERED_ROLE.findall(asked.meeting.queries[asked.number].query.lower()))
+    if not roles:
+        return 0
+    present = {utterance.speaker.lower() for utterance in asked.meeting.utterances}
+    return bit("unknown-speaker-in-query") if roles - present else 0
 
 
-def _spoken_turns(room: Room, numbers: Sequence[int]) -> list[TurnRow]:
-    kept = room.kept
-    runs: list[list[int]] = []
-    last: Kept | None = None
-    for number in numbers:
-        now = kept.get(number)
-        if now is None:
-            continue
-        if last is not None and last.speaker == now.speaker and now.place == last.place + 1:
-            runs[-1].append(number)
-        else:
-            runs.append([number])
-        last = now
-    return [_spoken_turn(index, run, room) for index, run in enumerate(runs)]
+def _filled(columns: Mapping[str, pa.Array], count: int) -> list[pa.Array]:
+    """Put columns of turns in order, all but index and flags; those not given are empty lists or nulls."""
+    return [columns[field.name] if field.name in columns else _nothing(field.type, count) for field in list(TURN)[1:-1]]
 
 
-def _spoken_turn(index: int, run: list[int], room: Room) -> TurnRow:
-    said = [room.kept[number] for number in run]
-    speaker = said[0].speaker
-    name = room.names[speaker]
-    text, texts = kept_texts([each.text for each in said], [each.raw.text for each in said], " ")
-    spellings = [each.raw.speaker for each in said]
-    return TurnRow(
-        index,
-        speaker,
-        "participant",
-        None,
-        text,
-        [],
-        None,
-        run,
-        texts,
-        [] if spellings == [name] * len(run) else spellings,
-        None,
-        [],
-        None,
-        None,
-        ["repeat"] if any(each.repeated for each in said) else [],
-    )
+def _nothing(kind: pa.DataType, count: int) -> pa.Array:
+    if pa.types.is_list(kind):
+        return lists(np.zeros(count, np.int64), pa.nulls(0, kind.value_type))
+    return pa.nulls(count, kind)
 
 
-def _query_turns(room: Room, roster: Mapping[str, Card], number: int, index: int) -> list[TurnRow]:
-    query = room.meeting.queries[number]
-    persona = label_query(query.query)
-    persona = persona if persona in roster else next(iter(roster))
-    spans, flags = read_spans(query.spans or [], len(room.meeting.utterances))
-    absent = set(_LETTERED_ROLE.findall(query.query.lower())) - room.present
-    asked = TurnRow(
-        index=index,
-        speaker=USER,
-        kind="user",
-        persona=None,
-        text=query.query,
-        acts=[],
-        acts_origin=None,
-        source_turns=[],
-        source_texts=[],
-        source_speakers=[],
-        source_query=number,
-        evidence=[],
-        directive=None,
-        feedback=None,
-        flags=["unknown-speaker-in-query"] if absent else [],
-    )
-    answered = asked._replace(
-        index=index + 1,
-        speaker=persona,
-        kind="agent",
-        persona=persona,
-        text=query.answer,
-        evidence=[EvidenceRow(first, last) for first, last in spans],
-        directive=meeting_directive(persona),
-        flags=sorted(flags),
-    )
-    return [asked, answered]
+def _evidence(found: Sequence[Spans]) -> pa.ListArray:
+    spans = np.array([span for each in found for span in each], np.int64).reshape(-1, 2)
+    kind = TURN.field("evidence").type.value_type
+    return lists(np.array(list(map(len, found)), np.int64), structs(kind, [integers(bound) for bound in spans.T]))
 
 
-def _outline(room: Room) -> str:
-    meeting = room.meeting
-    names = ", ".join(dict.fromkeys(each.speaker for each in room.kept.values()))
+def _scenarios(room: _Room, owners: Sequence[Meeting], parts: Sequence[Part]) -> pa.StructArray:
+    rows = []
+    for number, (meeting, part) in enumerate(zip(owners, parts, strict=True)):
+        outline = _outline(room, int(room.home[number])) if part.name == "all" else None
+        topic = None if part.topic is None else meeting.topics[part.topic].topic
+        rows.append(
+            ScenarioRow(outline, topic=topic, query=meeting.queries[part.queries[0]].query if part.queries else None)
+        )
+    return to_structs(SCHEMA.field("scenario").type, rows)
+
+
+def _outline(room: _Room, number: int) -> str:
+    meeting, first, last = room.meetings[number], room.first[number], room.first[number + 1]
+    there = dict.fromkeys(room.who[first:last][~room.gone[first:last]].tolist())
+    names = ", ".join(room.speakers[who] for who in there)
     topics = "\n".join(f"{number}. {topic.topic.strip()}" for number, topic in enumerate(meeting.topics, start=1))
     return f"A meeting of: {names}.\nWhat it was about:\n{topics}"
 
 
-def _speakers(room: Room, turns: Sequence[TurnRow], roster: Mapping[str, Card]) -> list[SpeakerRow]:
-    speakers: dict[str, SpeakerRow] = {}
-    for turn in turns:
-        if turn.speaker not in speakers:
-            role = roster[turn.persona].role if turn.persona else room.roles.get(turn.speaker, "asks about the meeting")
-            name = room.names.get(turn.speaker, turn.speaker)
-            speakers[turn.speaker] = SpeakerRow(turn.speaker, turn.kind, turn.persona, role, name)
-    return list(speakers.values())
+def _speakers(room: _Room, dialogue: Numbers, turns: pa.StructArray, count: int) -> pa.ListArray:
+    """List who speaks in each dialogue, in the order of their first turns."""
+    names = turns.field("speaker").dictionary_encode()
+    key = dialogue * (len(names.dictionary) + 1) + numbers(names.indices)
+    first = np.sort(np.unique(key, return_index=True)[1])
+    fields = [take(turns.field(name), first) for name in ("speaker", "kind", "persona")]
+    roles, shown_as = [], []
+    for number, name, persona in zip(
+        room.home[dialogue[first]].tolist(), fields[0].to_pylist(), fields[2].to_pylist(), strict=True
+    ):
+        people = room.people[number]
+        asks = people.roles.get(name, "asks about the meeting")
+        roles.append(room.roster[persona].role if persona else asks)
+        shown_as.append(people.names.get(name, name))
+    kind = SCHEMA.field("speakers").type.value_type
+    counts = np.bincount(dialogue[first], minlength=count)
+    return lists(counts, structs(kind, [*fields, repeated(roles), strings(shown_as)]))
+
+
+def _extra(owners: Sequence[Meeting], parts: Sequence[Part], flags: Numbers) -> pa.ListArray:
+    found = [
+        raw_spans(meeting, part, set(names(number)))
+        for meeting, part, number in zip(owners, parts, flags.tolist(), strict=True)
+    ]
+    rows = [row for each in found for row in each]
+    return lists(np.array(list(map(len, found)), np.int64), to_structs(SCHEMA.field("extra").type.value_type, rows))
+
+
+def _no_outcomes(count: int) -> pa.StructArray:
+    kind = SCHEMA.field("outcome").type
+    return structs(kind, [pa.nulls(count, field.type) for field in kind])

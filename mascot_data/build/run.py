@@ -164,7 +164,7 @@ def _build_one(
     account = Account()
     with staged(target, is_own) as root:
         with closing(Spool(root / ".spool")) as spool:
-            stream = recast_all(corpus, files, labels, views.cards, options.clean)
+            stream = recast_all(corpus, files, labels, views.cards, clean=options.clean, limit=options.limit)
             fill(spool, account, root, _watched(stream, corpus, options, progress))
             differences = _check(account, corpus, options, inputs)
             written, digest = write(spool, account, root, Views(views))
@@ -216,12 +216,13 @@ def _collector_paused() -> Iterator[None]:
 
 def _watched(stream: Iterator[Recast], corpus: Corpus, options: Options, progress: Progress | None) -> Iterator[Recast]:
     total = options.limit or (None if options.sample else corpus.size)
-    for number, item in enumerate(stream, start=1):
-        yield item
-        if progress is not None:
-            progress(corpus.source, number, total)
-        if number == options.limit:
-            return
+    done = 0
+    for made in stream:
+        yield made
+        for _ in made.raw:
+            done += 1
+            if progress is not None:
+                progress(corpus.source, done, total)
 
 
 def _check(account: Account, corpus: Corpus, options: Options, inputs: Inputs) -> list[str]:

@@ -3,7 +3,6 @@
 import errno
 import os
 import shutil
-import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -155,9 +154,6 @@ def _writing(target: Path, *places: Path) -> Iterator[None]:
             errno.EEXIST: "a part of the path is a file; choose another --output",
         }
         reason = reasons.get(error.errno or 0, f"{error.strerror or error}")
-        raise OutputError(f"{target}: cannot be written: {reason} (what was there before is unchanged)") from error
-    except sqlite3.OperationalError as error:
-        reason = f"{error}; free some space" if "full" in str(error) else str(error)
         raise OutputError(f"{target}: cannot be written: {reason} (what was there before is unchanged)") from error
 
 

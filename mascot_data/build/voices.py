@@ -1,17 +1,22 @@
 """Who says an utterance of a two-party corpus: the user, or the persona that its act belongs to."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
-from mascot_data.build.acts import label_act
+import numpy as np
+import pyarrow as pa
+
+from mascot_data.build.acts import label_acts
+from mascot_data.build.columns import Marks, Numbers, take
 from mascot_data.build.tables import table
 from mascot_data.personas import Card, Personas
 from mascot_data.records.dialogue import Origin
-from mascot_data.sources.conversation import Conversation, Utterance
+from mascot_data.sources.conversation import Conversation
 
 TwoParty = Literal["esconv", "empathetic-dialogues"]
 USER = "user"
+NOBODY = ""
 
 
 class Voice(NamedTuple):
@@ -32,7 +37,10 @@ class Voice(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class CorpusRules:
-    """What the recasting needs to know of a two-party corpus; see ``rules_for``."""
+    """What the recasting needs to know of a two-party corpus; see ``rules_for``.
+
+    ``voices`` are those met so far, known by their numbers.
+    """
 
     source: TwoParty
     roster: Sequence[Card]
@@ -43,33 +51,51 @@ class CorpusRules:
     acts_origin: Origin
     user_role: str
     license: str
-    _voices: dict[tuple[bool, str | None], Voice] = field(default_factory=dict)
+    voices: list[Voice] = field(default_factory=list)
+    _numbers: dict[Voice, int] = field(default_factory=dict)
+    _by_act: dict[tuple[bool, str | None], int | None] = field(default_factory=dict)
 
-    def voice(self, utterance: Utterance, agent: bool) -> Voice:
-        """Give an utterance of the user or of the supporting side its voice."""
-        act = utterance.act
-        found = self._voices.get((agent, act))
-        if found is not None:
-            return found
-        if agent and self._key(act) is None:
-            return self._by_words(utterance)
-        return self._voices.setdefault((agent, act), self._by_act(act, agent))
+    @property
+    def speakers(self) -> list[str]:
+        """Who can speak: the user and the personas; known by their numbers, and nobody is -1."""
+        return [USER, *self.roles]
 
-    def _key(self, act: str | None) -> str | None:
+    def voices_of(self, conversations: Iterable[Conversation], texts: pa.StringArray) -> Numbers:
+        """Return the number of the voice of each utterance; ``texts`` are theirs."""
+        known = self._by_act
+        places = [
+            (utterance.speaker in conversation.agents, utterance.act)
+            for conversation in conversations
+            for utterance in conversation.utterances
+        ]
+        for place in set(places) - known.keys():
+            known[place] = self._voice(*place)
+        found = [known[place] for place in places]
+        unknown = [number for number, voice in enumerate(found) if voice is None]
+        keys = label_acts(take(texts, np.array(unknown, np.int64)), self.source) if unknown else []
+        for number, key in zip(unknown, keys, strict=True):
+            found[number] = self._number(self._by_words(places[number][1], key))
+        return np.array(found, np.int64)
+
+    def _number(self, voice: Voice) -> int:
+        if voice not in self._numbers:
+            self._numbers[voice] = len(self.voices)
+            self.voices.append(voice)
+        return self._numbers[voice]
+
+    def _voice(self, agent: bool, act: str | None) -> int | None:
+        """Return the voice of an act; None for an agent's act that is not in the table: its words have to tell."""
+        if not agent:
+            return self._number(Voice(False, USER, act, self.acts_origin if act else None))
         key = "" if act is None else self.aliases.get(act, act)
-        return key if key in self.persona_of or key in self.neutral else None
+        if key not in self.persona_of and key not in self.neutral:
+            return None
+        return self._number(Voice(True, self.persona_of.get(key, NOBODY), act, self.acts_origin, key, self.acts_origin))
 
-    def _by_act(self, act: str | None, agent: bool) -> Voice:
-        key = self._key(act)
-        if not agent or key is None:
-            return Voice(False, USER, act, self.acts_origin if act else None)
-        return Voice(True, self.persona_of.get(key, ""), act, self.acts_origin, key, self.acts_origin)
-
-    def _by_words(self, utterance: Utterance) -> Voice:
-        key = label_act(utterance.text, self.source)
-        speaker = self.persona_of.get(key, "")
-        if utterance.act is not None:
-            return Voice(True, speaker, utterance.act, self.acts_origin, key, "rule", ("unknown-act",))
+    def _by_words(self, act: str | None, key: str) -> Voice:
+        speaker = self.persona_of.get(key, NOBODY)
+        if act is not None:
+            return Voice(True, speaker, act, self.acts_origin, key, "rule", ("unknown-act",))
         return Voice(True, speaker, key, "rule", key, "rule", () if self.acts_origin == "rule" else ("acts-missing",))
 
 
@@ -91,39 +117,36 @@ def rules_for(source: TwoParty, personas: Personas, labelled: bool) -> CorpusRul
     )
 
 
-def voices_of(conversation: Conversation, rules: CorpusRules) -> tuple[list[Voice], list[str]]:
-    """Give each utterance its voice, and say who speaks it once neutral acts have gone to a neighbour."""
-    agents = conversation.agents
-    voices = [rules.voice(utterance, utterance.speaker in agents) for utterance in conversation.utterances]
-    speakers = [voice.speaker for voice in voices]
-    return voices, with_neighbours(speakers, rules.roster[0].id) if "" in speakers else speakers
-
-
-def with_neighbours(speakers: Sequence[str], default: str) -> list[str]:
+def with_neighbours(speakers: Numbers, first: Numbers, default: int) -> Numbers:
     """Give utterances without a speaker (neutral acts of agents) to a neighbour.
 
     That is the agent before in the same run, else the one after it in the run, else the last agent before the run, else
     the first one after it; ``default`` where no agent has an act of its own.
+
+    Args:
+        speakers: the number of each utterance's speaker: 0 for the user, -1 for nobody.
+        first: where conversations begin, and where the last one ends.
+        default: the number of a persona.
     """
-    resolved = list(speakers)
-    last = ""
-    start = 0
-    while start < len(speakers):
-        if speakers[start] == USER:
-            start += 1
-            continue
-        end = next((i for i in range(start, len(speakers)) if speakers[i] == USER), len(speakers))
-        current = _first(speakers[start:end]) or last or _first(speakers[end:]) or default
-        for i in range(start, end):
-            current = resolved[i] = speakers[i] or current
-        last, start = current, end
-    return resolved
+    begin, end = np.repeat(first[:-1], np.diff(first)), np.repeat(first[1:], np.diff(first))
+    own_before, own_after = _nearest(speakers > 0)
+    user_before, user_after = _nearest(speakers == 0)
+    chosen = np.select(
+        [
+            own_before >= np.maximum(user_before + 1, begin),
+            own_after < np.minimum(user_after, end),
+            own_before >= begin,
+            own_after < end,
+        ],
+        [own_before, own_after, own_before, own_after],
+        len(speakers),
+    )
+    return np.where(speakers < 0, np.append(speakers, default)[chosen], speakers)
 
 
-def _first(speakers: Sequence[str]) -> str:
-    return next((speaker for speaker in speakers if speaker and speaker != USER), "")
-
-
-def weakest(origins: Sequence[Origin]) -> Origin | None:
-    """Give the origin of a merged turn's acts: rule when any of them is."""
-    return "rule" if "rule" in origins else origins[0] if origins else None
+def _nearest(where: Marks) -> tuple[Numbers, Numbers]:
+    """Return for each place the nearest marked one up to it (-1 for none) and from it on (their number for none)."""
+    count, place = len(where), np.arange(len(where))
+    before = np.maximum.accumulate(np.where(where, place, -1))
+    after = np.minimum.accumulate(np.where(where, place, count)[::-1])[::-1]
+    return before, after

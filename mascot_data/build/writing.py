@@ -10,6 +10,7 @@ from typing import NamedTuple, Self
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from mascot_data.build.columns import content
 from mascot_data.records.dialogue import Split
 
 ROWS_PER_GROUP = 1000
@@ -64,7 +65,7 @@ class SplitWriter:
         assert self._writer is not None
         self._writer.write_table(table, row_group_size=MAX_ROWS_PER_GROUP)
         self._rows += table.num_rows
-        self._bytes += table.nbytes
+        self._bytes += sum(part.nbytes for column in table.columns for part in content(column.combine_chunks()))
 
     def roll(self) -> None:
         """Close the file; the next table begins another."""

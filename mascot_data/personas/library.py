@@ -2,20 +2,22 @@
 
 import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from pydantic import BaseModel
 
 from mascot_data.errors import PersonaError
 from mascot_data.personas.card import Card, Roster
-from mascot_data.personas.reading import parse, read_mapping
+from mascot_data.personas.reading import parse, read_mapping, read_own
 from mascot_data.personas.rules import Found, check
 
 _HERE = Path(__file__).parent
 _YAML = {".yaml", ".yml"}
+Reader = Callable[[Path], dict[Any, Any]]
 
 
 @dataclass(frozen=True)
@@ -98,7 +100,7 @@ def load_personas(directory: Path | None = None) -> Personas:
 
 @cache
 def _built_in() -> tuple[Found, Personas]:
-    found = _read(_HERE)
+    found = _read(_HERE, read_own)
     return found, _checked(found)
 
 
@@ -109,7 +111,7 @@ def _checked(found: Found) -> Personas:
     return Personas(cards, rosters)
 
 
-def _read(directory: Path) -> Found:
+def _read(directory: Path, read: Reader = read_mapping) -> Found:
     if not directory.is_dir():
         raise PersonaError(f"{directory}: no such folder, give one that holds persona cards")
     files = [*_yaml_files(directory), *_yaml_files(directory / "cards")]
@@ -117,9 +119,9 @@ def _read(directory: Path) -> Found:
     cards: dict[str, tuple[Path, Card]] = {}
     for path in files:
         if path.stem == "rosters" and path.parent == directory:
-            rosters.update(_read_rosters(path))
+            rosters.update(_read_rosters(path, read))
             continue
-        card = _read_card(path)
+        card = _read_card(path, read)
         if card.id in cards:
             raise PersonaError(f"{path}: the card `{card.id}` also stands in {cards[card.id][0]}, remove one")
         cards[card.id] = (path, card)
@@ -132,16 +134,16 @@ def _yaml_files(folder: Path) -> list[Path]:
     return sorted(path for path in folder.glob("[!.]*") if path.suffix in _YAML)
 
 
-def _read_card(path: Path) -> Card:
-    card = parse(Card, read_mapping(path), str(path))
+def _read_card(path: Path, read: Reader) -> Card:
+    card = parse(Card, read(path), str(path))
     if card.id != path.stem:
         raise PersonaError(f"{path}: the file holds the card `{card.id}`, rename it to {card.id}{path.suffix}")
     return card
 
 
-def _read_rosters(path: Path) -> dict[str, tuple[Path, Roster]]:
+def _read_rosters(path: Path, read: Reader) -> dict[str, tuple[Path, Roster]]:
     rosters = {}
-    for key, fields in read_mapping(path).items():
+    for key, fields in read(path).items():
         where = f"{path}: roster `{key}`"
         if not isinstance(fields, dict) or "id" in fields:
             raise PersonaError(f"{where} is not a mapping with the fields domain, kind and personas")

@@ -24,6 +24,13 @@ class _Loader(yaml.SafeLoader):
         return super().construct_mapping(node, deep)
 
 
+def read_own(path: Path) -> dict[Any, Any]:
+    """Read a YAML file of this package, which is known to be sound; much quicker than ``read_mapping``."""
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    data: dict[Any, Any] = yaml.load(path.read_text(encoding="utf-8"), loader)  # noqa: S506
+    return data
+
+
 def read_mapping(path: Path) -> dict[Any, Any]:
     """Read a YAML file that holds one mapping.
 

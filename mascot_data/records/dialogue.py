@@ -19,7 +19,7 @@ Index = Annotated[int, Field(ge=0)]
 class Row(BaseModel):
     """Base of all rows: immutable, and a field that is not in the schema is an error."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
 
 class Directive(Row):

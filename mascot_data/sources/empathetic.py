@@ -132,14 +132,12 @@ def _conversation(
     number, first = group[0]
     where = f"{file.name} line {number}"
     conv_id = first[0]
-    numbers = [int(row[1]) for _, row in group]
+    rows = [row for _, row in group]
+    numbers = [int(row[1]) for row in rows]
     if len(set(numbers)) < len(numbers):
         raise InputError(where, f"conversation {conv_id} occurs twice in the file, or one of its utterances does")
-    labels = _labels(where, conv_id, group, intents)
-    fields = {"workers": " ".join(dict.fromkeys([row[4] for _, row in group]))}
-    for column, name in enumerate(COLUMNS[6:], start=6):
-        if values := dict.fromkeys([row[column] for _, row in group if len(row) > column and row[column]]):
-            fields[name] = " ".join(map(decode, values))
+    labels = _labels(where, conv_id, group, intents) if intents is not None else None
+    speakers = [row[4] for row in rows]
     # Without the speaker's first utterance, it is the listener who comes first.
     listener_first = numbers[0] > 1 and numbers[0] % 2 == 0
     flags = [] if numbers == list(range(1, len(numbers) + 1)) else ["missing-utterance"]
@@ -152,15 +150,20 @@ def _conversation(
         subset="",
         situation=decode(first[3]),
         emotion=first[2],
-        utterances=[
-            Utterance(row[4], decode(row[5]), label)
-            for (_, row), label in zip(group, labels or repeat(None), strict=False)
-        ],
-        agents=frozenset([row[4] for _, row in group if (row[4] == first[4]) == listener_first]),
-        fields=fields,
+        utterances=list(map(Utterance, speakers, [decode(row[5]) for row in rows], labels or repeat(None))),
+        agents=frozenset([speaker for speaker in speakers if (speaker == speakers[0]) == listener_first]),
+        fields={"workers": " ".join(dict.fromkeys(speakers))} | _other_fields(rows),
         flags=flags,
         links=[("pair", conv_id.partition("_")[0])],
     )
+
+
+def _other_fields(rows: list[Row]) -> dict[str, str]:
+    fields = {}
+    for column, name in enumerate(COLUMNS[6 : len(rows[0])], start=6):
+        if values := dict.fromkeys([row[column] for row in rows if row[column]]):
+            fields[name] = " ".join(map(decode, values))
+    return fields
 
 
 def decode(field: str) -> str:
@@ -168,8 +171,8 @@ def decode(field: str) -> str:
     return field.replace("_comma_", ",") if "_comma_" in field else field
 
 
-def _labels(where: str, conv_id: str, group: list[tuple[int, Row]], intents: Intents | None) -> list[str] | None:
-    labelled = (intents or {}).get(conv_id)
+def _labels(where: str, conv_id: str, group: list[tuple[int, Row]], intents: Intents) -> list[str] | None:
+    labelled = intents.get(conv_id)
     if labelled is None:
         return None
     same = len(labelled) == len(group) and all(

@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mascot_data.build import acts
-from mascot_data.build.acts import Inventory, expand, label_act, label_query, strategy_of
+from mascot_data.build.acts import Inventory, expand, label_act, label_acts, label_query, strategy_of
+from mascot_data.build.columns import strings
 from mascot_data.build.tables import table
 from mascot_data.personas import load_personas
 
@@ -190,13 +191,18 @@ def test_what_was_labelled_before_makes_no_difference(inventory: Inventory, text
 
 @given(talk)
 def test_scores_are_the_prior_and_each_held_cue_once(text: str) -> None:
-    words = acts._words(text)
+    (words,) = acts._words(strings([text])).to_pylist()
     runs = {tuple(words[start : start + size]) for size in (1, 2, 3) for start in range(len(words) - size + 1)}
     scores = {
         label: entry["prior"] + sum(weight for cue, weight in entry["cues"].items() if not runs.isdisjoint(expand(cue)))
         for label, entry in table("cues")["empathetic-dialogues"].items()
     }
     assert label_act(text) == max(scores, key=lambda label: scores[label])
+
+
+@given(st.lists(talk | st.text(st.characters(codec="utf-8")), max_size=5))
+def test_a_column_is_labelled_text_by_text(texts: list[str]) -> None:
+    assert label_acts(strings(texts), "esconv") == [label_act(text, "esconv") for text in texts]
 
 
 def test_words_are_whole() -> None:
@@ -241,7 +247,8 @@ def test_cue_is_in_the_notation(block: str, label: str, cue: str) -> None:
         assert "^" not in phrase
         assert "$" not in phrase[:-1]
         assert phrase != (".",)
-        assert acts._words(" ".join(phrase).rstrip("$"))[1:-1] == [word for word in phrase if word != "$"]
+        (words,) = acts._words(strings([" ".join(phrase).rstrip("$")])).to_pylist()
+        assert words[1:-1] == [word for word in phrase if word != "$"]
 
 
 def test_no_cue_of_a_label_repeats_another() -> None:
@@ -265,10 +272,11 @@ def test_no_key_of_the_table_is_written_twice() -> None:
 def test_look_ups_per_word_are_bounded(block: str) -> None:
     """From a word on, at most two more are looked up, however long the text is."""
 
-    def depth(nodes: dict[str, Any]) -> int:
-        return 1 + max(map(depth, (after for _, after in nodes.values())), default=0) if nodes else 0
-
-    assert 0 < depth(acts._rules(block).starts) <= 3
+    follow = acts._rules(block).follow
+    nodes, steps = {0}, 0
+    while nodes := {int(after) for node in nodes for after in follow[node] if after}:
+        steps += 1
+    assert 0 < steps <= 3
 
 
 @pytest.mark.parametrize("piece", ["i ", "? ", "^", "sorry ", "hope you have a ", "a", "’", "i know what ", "\n"])
@@ -282,5 +290,6 @@ def test_very_long_texts(piece: str) -> None:
 def test_agrees_with_esconv_beyond_its_most_frequent_label(sources: Path) -> None:
     lines = (sources / "esconv" / "hf" / "test.txt").read_text(encoding="utf-8").splitlines()
     turns = [turn for line in lines for turn in json.loads(line)["dialog"] if turn["speaker"] == "sys"]
-    right = sum(label_act(turn["text"], "esconv") == turn["strategy"] for turn in turns)
+    labels = label_acts(strings([turn["text"] for turn in turns]), "esconv")
+    right = sum(label == turn["strategy"] for label, turn in zip(labels, turns, strict=True))
     assert right / len(turns) > 0.49

@@ -6,15 +6,17 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
+import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pydantic_core import from_json, to_json
 
-from mascot_data.build.spool import Link, Spool
+from mascot_data.build.columns import to_table
+from mascot_data.build.spool import SCHEMA, Link, Origin, Spool
 from mascot_data.errors import InputError
 from mascot_data.records.dialogue import SCHEMA_VERSION, SPLITS, Split
-from mascot_data.records.rows import DialogueRow, OutcomeRow, ScenarioRow
+from mascot_data.records.rows import DialogueRow, DirectiveRow, OutcomeRow, ScenarioRow, TurnRow
 
 
 class Item(NamedTuple):
@@ -34,22 +36,31 @@ def item(source_id: str, split: Split = "train", links: Sequence[Link] = (), own
     return Item(plain._replace(**fields), split, owner or source_id, list(links))
 
 
+def table_of(items: Sequence[Item]) -> pa.Table:
+    return to_table([one.row for one in items], SCHEMA)
+
+
 @contextmanager
-def spooled(items: Sequence[Item]) -> Iterator[Spool]:
+def spooled(items: Sequence[Item], batch: int = 4) -> Iterator[Spool]:
     with TemporaryDirectory() as folder:
         spool = Spool(Path(folder) / "spool")
         try:
-            for number, (row, split, owner, links) in enumerate(items):
-                spool.add(f"place {number}", split, row, owner, links)
+            for first in range(0, len(items), batch):
+                part = items[first : first + batch]
+                origins = [
+                    Origin(f"place {number}", split, owner, links)
+                    for number, (_, split, owner, links) in enumerate(part, first)
+                ]
+                spool.add(table_of(part), origins)
             spool.link()
             yield spool
         finally:
             spool.close()
 
 
-def held(items: Sequence[Item]) -> dict[Split, list[tuple[bytes, list[Any]]]]:
-    with spooled(items) as spool:
-        return {split: list(spool.rows(split)) for split in SPLITS}
+def held(items: Sequence[Item], batch: int = 4) -> dict[Split, list[dict[str, Any]]]:
+    with spooled(items, batch) as spool:
+        return {split: spool.rows(spool.order(split)).to_pylist() for split in SPLITS}
 
 
 KEYS = st.tuples(st.sampled_from(["pair", "situation", "annotations"]), st.sampled_from(["a", "b"]))
@@ -85,13 +96,12 @@ def flags_by_hand(mine: Item, items: Sequence[Item]) -> list[str]:
 
 
 @settings(deadline=None)
-@given(many())
-def test_rows_come_back_by_split_and_number_with_the_flags_of_their_links(items: list[Item]) -> None:
-    for split, found in held(items).items():
+@given(many(), st.integers(1, 9))
+def test_rows_come_back_by_split_and_number_with_the_flags_of_their_links(items: list[Item], batch: int) -> None:
+    for split, found in held(items, batch).items():
         expected = sorted((mine for mine in items if mine.split == split), key=lambda mine: int(mine.row.source_id))
-        rows = [mine.row._replace(flags=flags_by_hand(mine, items)) for mine in expected]
-        assert [row for _, row in found] == [from_json(to_json(row)) for row in rows]
-        assert [body for body, _ in found] == [to_json(row) for row in rows]
+        rows = [mine._replace(row=mine.row._replace(flags=flags_by_hand(mine, items))) for mine in expected]
+        assert found == table_of(rows).to_pylist()
 
 
 @settings(deadline=None)
@@ -101,10 +111,19 @@ def test_any_order_of_input_gives_the_same(both: tuple[list[Item], list[Item]]) 
     assert held(items) == held(shuffled)
 
 
+@settings(deadline=None)
+@given(many(), st.data())
+def test_any_rows_can_be_read_in_any_order(items: list[Item], data: st.DataObject) -> None:
+    with spooled(items) as spool:
+        everything = {row: spool.rows(np.array([row])).to_pylist() for row in range(len(items))}
+        rows = data.draw(st.permutations(range(len(items))))
+        assert spool.rows(np.array(rows, np.int64)).to_pylist() == [each for row in rows for each in everything[row]]
+
+
 def test_numbers_in_ids_count_as_such() -> None:
     ids = ["hit:10_conv:2", "hit:9_conv:10", "hit:9_conv:9", "failed-10", "failed-2", "10", "9", "0"]
     found = held([item(source_id) for source_id in ids])["train"]
-    assert [row[2] for _, row in found] == [
+    assert [row["source_id"] for row in found] == [
         "0",
         "9",
         "10",
@@ -120,21 +139,31 @@ def test_numbers_in_ids_count_as_such() -> None:
 @given(st.text())
 def test_any_text_comes_back(text: str) -> None:
     (found,) = held([item("1", subset=text, scenario=ScenarioRow(text, topic=text))])["train"]
-    assert found[1][4] == text
-    assert found[1][5] == [text, None, None, None, text, None]
+    assert found["subset"] == text
+    assert list(found["scenario"].values()) == [text, None, None, None, text, None]
 
 
-@pytest.mark.parametrize("count", [499, 500, 501, 1300])
+@pytest.mark.parametrize("count", [1, 499, 1300])
 def test_every_row_comes_back_whatever_their_number(count: int) -> None:
     items = [item(str(number), SPLITS[number % 3], [("situation", str(number // 2))]) for number in range(count)]
-    with spooled(items) as spool:
-        for split in SPLITS:
-            found = list(spool.rows(split))
-            mine = [one for one in items if one.split == split]
-            assert [row[2] for _, row in found] == [one.row.source_id for one in mine]
-            assert spool.size(split) == (len(mine), sum(len(to_json(one.row)) for one in mine))
-        paired = sum("situation-in-two-splits" in row[10] for split in SPLITS for _, row in spool.rows(split))
+    with spooled(items, 50) as spool:
+        found = {split: spool.rows(spool.order(split)).to_pylist() for split in SPLITS}
+    for split in SPLITS:
+        mine = [one for one in items if one.split == split]
+        assert [row["source_id"] for row in found[split]] == [one.row.source_id for one in mine]
+    paired = sum("situation-in-two-splits" in row["flags"] for rows in found.values() for row in rows)
     assert paired == count // 2 * 2
+
+
+def test_what_is_known_of_rows_without_reading_them() -> None:
+    def turn(text: str, directive: DirectiveRow | None = None) -> TurnRow:
+        return TurnRow(0, "user", "user", None, text, [], None, [], [], [], None, [], directive, None, [])
+
+    said = DirectiveRow("anchor", "reflect the feelings", "calm and empathetic", "rule")
+    with spooled([item("2", turns=[turn("é" * 9), turn("x", said), turn("y", said)]), item("1")]) as spool:
+        rows = spool.order("train")
+        assert spool.agents(rows).tolist() == [0, 2]
+        assert spool.size(rows) == spool.size(rows[1:]) > 20
 
 
 @pytest.mark.parametrize("split", SPLITS)
@@ -147,5 +176,4 @@ def test_a_conversation_that_is_there_twice_is_refused(split: Split, between: in
 
 def test_an_empty_spool_has_no_rows() -> None:
     with spooled([]) as spool:
-        assert [spool.size(split) for split in SPLITS] == [(0, 0)] * 3
-        assert [list(spool.rows(split)) for split in SPLITS] == [[]] * 3
+        assert [len(spool.order(split)) for split in SPLITS] == [0] * 3

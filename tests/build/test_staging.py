@@ -2,7 +2,6 @@
 
 import os
 import signal
-import sqlite3
 import subprocess
 import sys
 import time
@@ -294,7 +293,6 @@ def test_a_file_in_the_way_is_said_and_stays(tmp_path: Path) -> None:
         (OSError(30, "Read-only file system", "x"), "the file system is read-only"),
         (PermissionError(13, "Permission denied", "x"), "the folder may not be written"),
         (OSError(5, "Input/output error", "x"), "Input/output error"),
-        (sqlite3.OperationalError("database or disk is full"), "database or disk is full"),
     ],
     ids=str,
 )

@@ -10,14 +10,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mascot_data.build.columns import to_table
 from mascot_data.build.directives import actions, tones, verbs_and_focuses
 from mascot_data.build.views import SCHEMAS, Budget, ViewOptions, Views, context_starts, estimate_tokens, room_names
 from mascot_data.errors import UsageError
 from mascot_data.personas import director_message, load_personas, system_message
+from mascot_data.records import Dialogue, arrow_schema
 from mascot_data.records.dialogue import SCHEMA_VERSION, Kind, Origin, Source
 from mascot_data.records.rows import (
     DialogueRow,
     DirectiveRow,
+    EvidenceRow,
+    ExtraRow,
     OutcomeRow,
     ScenarioRow,
     SpeakerRow,
@@ -168,12 +172,19 @@ def block(dialogue: DialogueRow, first: int, lines: Sequence[str], options: View
 
 def row_of(data: Row) -> DialogueRow:
     turns = [
-        TurnRow(**{**turn, "directive": turn["directive"] and DirectiveRow(**turn["directive"])})
+        TurnRow(
+            **{
+                **turn,
+                "directive": turn["directive"] and DirectiveRow(**turn["directive"]),
+                "evidence": [EvidenceRow(**span) for span in turn["evidence"]],
+            }
+        )
         for turn in data["turns"]
     ]
+    extra = [ExtraRow(**field) for field in data["extra"]]
     speakers = [SpeakerRow(**speaker) for speaker in data["speakers"]]
     rest = {"scenario": ScenarioRow(**data["scenario"]), "outcome": OutcomeRow(**data["outcome"])}
-    return DialogueRow(**{**data, "turns": turns, "speakers": speakers, **rest})
+    return DialogueRow(**{**data, "turns": turns, "speakers": speakers, "extra": extra, **rest})
 
 
 @pytest.fixture(scope="module")
@@ -235,7 +246,8 @@ BUDGETS = st.builds(
 
 
 def made(rows: Sequence[DialogueRow], options: ViewOptions) -> dict[str, list[Row]]:
-    return {config: table.to_pylist() for config, table in Views(options).tables(rows).items()}
+    dialogues = to_table(rows, arrow_schema(Dialogue))
+    return {config: table.to_pylist() for config, table in Views(options).tables(dialogues).items()}
 
 
 def expected(rows: Sequence[DialogueRow], options: ViewOptions) -> dict[str, list[Row]]:

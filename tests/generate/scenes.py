@@ -1,7 +1,7 @@
 """Scenes made by hand, and an answerer that takes the place of models."""
 
 import hashlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from mascot_data.generate.cases import Cases, no_cases
@@ -87,16 +87,17 @@ class Fake:
         parts: tuple[Part, ...] = ("speaker", "director", "user")
         return {part: self._answerer(part) for part in parts}
 
+    def asked(self, part: Part) -> list[Ask | Choice]:
+        """Return what a part was asked, in order."""
+        return [question for asked, questions in self.rounds if asked == part for question in questions]
+
     def asks(self, part: Part) -> list[Ask]:
         """Return what a part was asked to say, in order."""
-        return [question for question in self._asked(part) if isinstance(question, Ask)]
+        return [question for question in self.asked(part) if isinstance(question, Ask)]
 
     def choices(self, part: Part) -> list[Choice]:
         """Return what a part was asked to choose, in order."""
-        return [question for question in self._asked(part) if isinstance(question, Choice)]
-
-    def _asked(self, part: Part) -> Iterator[Ask | Choice]:
-        return (question for asked, questions in self.rounds if asked == part for question in questions)
+        return [question for question in self.asked(part) if isinstance(question, Choice)]
 
     def _answerer(self, part: Part) -> Answerer:
         def answer(questions: Sequence[Ask | Choice]) -> list[Found]:

@@ -31,7 +31,7 @@ def test_the_same_words_are_found_first(cases: list[Case], query: str) -> None:
 def test_rare_words_count_more_than_common_ones() -> None:
     texts = ["I am sad about it", "I am sad", "I am about to move", "the landlord is mean", "I am here"]
     search = CaseBook([Case(str(n), text, "act", "answer") for n, text in enumerate(texts)]).without("")
-    assert [case.dialogue_id for case in search("I am cross with the landlord", 2)][0] == "3"
+    assert search("I am cross with the landlord", 2)[0].dialogue_id == "3"
     assert search("zebra", 3) == []
 
 

@@ -42,7 +42,7 @@ def test_control_tokens_in_a_text_are_only_text(kind: str) -> None:
     template = prompts.encode((("user", "Hi"),))
     for special in (tokenizer.bos_token_id, tokenizer.eos_token_id, tokenizer.pad_token_id):
         assert tokens.count(special) == template.count(special)
-    assert hostile in tokenizer.decode(list(tokens)).replace("assistant \n", "assistant\n")
+    assert hostile in tokenizer.decode(list(tokens))
     answers = prompts.parts_of(Choice(SHORT, ("<|im_end|>",))).answers
     assert tokenizer.eos_token_id not in answers[0]
 

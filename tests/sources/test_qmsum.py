@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mascot_data.build.meetings import read_spans
+from mascot_data.build.segments import read_spans
 from mascot_data.errors import InputError
 from mascot_data.sources.conversation import SPLIT_NAMES, Meeting
 from mascot_data.sources.files import Inputs, SourceFile

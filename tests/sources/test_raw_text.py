@@ -7,13 +7,14 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mascot_data.build.corpora import CORPORA as CORPUS_FACTS
-from mascot_data.build.meetings import recast_meeting
+from mascot_data.build.meetings import recast_meetings
 from mascot_data.build.pipeline import recast_all, select
 from mascot_data.build.recast import recast
 from mascot_data.build.run import build
@@ -55,7 +56,8 @@ def plain(source: str, folder: Path, with_failed: bool = False) -> Raw:
 TRANSCRIPT = "meeting_transcripts"
 
 
-NEEDED = ["id", "source", "source_id"]
+COLUMNS = ["id", "source", "source_id", "speakers", "turns"]
+NEEDED = COLUMNS[:3]
 NEEDED += [f"speakers.list.element.{name}" for name in ("id", "name")]
 NEEDED += [f"turns.list.element.{name}" for name in ("speaker", "text")]
 NEEDED += [f"turns.list.element.source_{name}" for name in ("turns", "texts", "speakers")]
@@ -65,10 +67,14 @@ def rows_of(directory: Path) -> Iterator[Dialogue]:
     """Yield the rows with the columns that a rebuilding needs; the rest is left out, which saves half the time."""
     for path in sorted((directory / "data" / "dialogues").glob("*.parquet")):
         for batch in pq.ParquetFile(path).iter_batches(500, columns=NEEDED):
-            for row in batch.to_pylist():
-                row["speakers"] = [Speaker.model_construct(**speaker) for speaker in row["speakers"]]
-                row["turns"] = [Turn.model_construct(**turn) for turn in row["turns"]]
-                yield Dialogue.model_construct(**row)
+            yield from constructed(batch.to_pylist())
+
+
+def constructed(rows: Iterable[dict[str, Any]]) -> Iterator[Dialogue]:
+    for row in rows:
+        row["speakers"] = [Speaker.model_construct(**speaker) for speaker in row["speakers"]]
+        row["turns"] = [Turn.model_construct(**turn) for turn in row["turns"]]
+        yield Dialogue.model_construct(**row)
 
 
 def dropped_of(directory: Path) -> Iterator[tuple[str, int, Said]]:
@@ -116,19 +122,14 @@ def test_the_release_can_be_rebuilt_from_rows_that_were_not_cleaned(source: str,
     with located(corpus.source, corpus.folders, given=sources) as inputs:
         files = select(corpus, inputs, with_failed)
         for item in recast_all(corpus, files, None, load_personas(None), clean=False):
-            rows += item.rows
+            rows += constructed(item.dialogues.select(COLUMNS).to_pylist())
             dropped += item.dropped
     check_rebuilt(plain(source, sources, with_failed), rows, placed(dropped))
 
 
-def as_data(value: Any) -> Any:
-    if hasattr(value, "_asdict"):
-        return {name: as_data(each) for name, each in value._asdict().items()}
-    return [as_data(each) for each in value] if isinstance(value, list) else value
-
-
-def modelled(rows: Iterable[Any]) -> list[Dialogue]:
-    return [Dialogue.model_validate(as_data(row)) for row in rows]
+def modelled(table: pa.Table) -> list[Dialogue]:
+    table.validate(full=True)
+    return [Dialogue.model_validate(row) for row in table.to_pylist()]
 
 
 def placed(dropped: Iterable[Dropped]) -> list[tuple[str, int, Said]]:
@@ -165,8 +166,9 @@ def test_any_conversation_can_be_rebuilt(
     source: str, utterances: list[Utterance], agents: frozenset[str], situation: str, clean: bool
 ) -> None:
     conversation = Conversation("here", "7", "train", "main", situation, "sadness", utterances, agents)
-    row, dropped = recast(conversation, rules(source), clean=clean)
-    check_rebuilt({"7": [(u.speaker, u.text) for u in utterances]}, modelled([row]), placed(dropped))
+    table, dropped, lost = recast([conversation], rules(source), clean=clean)
+    check_rebuilt({"7": [(u.speaker, u.text) for u in utterances]}, modelled(table), placed(dropped))
+    assert lost.tolist() == [0] * len(dropped)
 
 
 BOUND = st.integers(-1, 14).map(str) | st.just("x")
@@ -187,8 +189,10 @@ def test_any_meeting_can_be_rebuilt(
     utterances: list[Utterance], topics: list[Topic], queries: list[Query], clean: bool
 ) -> None:
     meeting = Meeting("here", "m", "train", utterances, topics, queries, general=0)
-    rows, dropped = recast_meeting(meeting, workplace(), clean=clean)
-    dialogues = modelled(rows)
+    table, home, asked_in, dropped, lost = recast_meetings([meeting], workplace(), clean=clean)
+    dialogues = modelled(table)
+    assert [*home.tolist(), *lost.tolist()] == [0] * (len(dialogues) + len(dropped))
+    assert sorted(query for part in asked_in for query in part) == list(range(len(queries)))
     check_rebuilt({"m": [(u.speaker, u.text) for u in utterances]}, dialogues, placed(dropped))
     asked = sorted(turn.source_query or 0 for row in dialogues for turn in row.turns if turn.kind == "user")
     assert asked == list(range(len(queries)))

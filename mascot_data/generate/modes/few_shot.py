@@ -1,8 +1,8 @@
 """Answers after three worked examples: by one assistant, or with thoughts by three personas in turn."""
 
 from mascot_data.generate.examples import load_examples
-from mascot_data.generate.modes.prompts import assistant, question
-from mascot_data.generate.modes.single import THOUGHT_TOKENS, answer, speak
+from mascot_data.generate.modes.prompts import after_examples, assistant, question_after_examples
+from mascot_data.generate.modes.single import ME, THOUGHT_TOKENS, speak
 from mascot_data.generate.saying import say, think
 from mascot_data.generate.stage import Heard, Stage
 from mascot_data.generate.talk import Talk
@@ -14,7 +14,8 @@ PERSONAS = ("anchor", "beacon", "catalyst")
 
 def few_shot(stage: Stage) -> Talk[None]:
     """Answer once, after three examples of good answers."""
-    speak(stage, (yield from answer(stage, assistant(stage, examples=load_examples(stage.scene.domain)))))
+    messages = after_examples(stage.messages(assistant(stage), ME), load_examples(stage.scene.domain))
+    speak(stage, (yield from say(stage, "speaker", messages, stage.settings.speaker, ME)))
 
 
 def few_shot_cot(stage: Stage) -> Talk[None]:
@@ -24,12 +25,14 @@ def few_shot_cot(stage: Stage) -> Talk[None]:
     """
     examples = load_examples(stage.scene.domain)
     for card in _three(stage):
-        prompt = question(stage, "thoughts", examples=examples, card=card, persona=card.id)
+        prompt = question_after_examples(stage, "thoughts", examples, card.id)
         (thoughts,) = yield from think(stage, [prompt], THOUGHT_TOKENS)
-        system = assistant(stage, card=card, examples=examples, show_thoughts=True, notes=[thoughts])
-        messages = stage.messages(system, card.name)
+        messages = stage.messages(assistant(stage, card=card, notes=[thoughts]), card.name)
+        messages = after_examples(messages, examples, card.id)
         said = yield from say(stage, "speaker", messages, stage.settings.speaker, card.name)
-        stage.add(Heard(card.id, card.name, "agent", card.id, said.text), said.step._replace(reasoning=thoughts or None))
+        stage.add(
+            Heard(card.id, card.name, "agent", card.id, said.text), said.step._replace(reasoning=thoughts or None)
+        )
 
 
 def _three(stage: Stage) -> list[Card]:

@@ -33,7 +33,7 @@ def zero_shot_cot(stage: Stage) -> Talk[None]:
     Thinking and answering are two questions, because small models do not keep a form in which the two could be told
     apart.
     """
-    (thoughts,) = yield from think(stage, [question(stage, "thoughts", examples=(), card=None)], THOUGHT_TOKENS)
+    (thoughts,) = yield from think(stage, [question(stage, "thoughts")], THOUGHT_TOKENS)
     said = yield from answer(stage, assistant(stage, notes=[thoughts]))
     speak(stage, said, thoughts or None)
 

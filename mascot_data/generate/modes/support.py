@@ -14,7 +14,7 @@ from mascot_data.build.tables import table
 from mascot_data.generate.cases import Case
 from mascot_data.generate.modes.prompts import assistant, question
 from mascot_data.generate.modes.single import ME, answer, speak
-from mascot_data.generate.saying import Said, choose_all, say_all, think
+from mascot_data.generate.saying import choose_all, say_all, think
 from mascot_data.generate.stage import Stage
 from mascot_data.generate.talk import Talk
 from mascot_data.models.chat import Choice
@@ -33,20 +33,17 @@ def multi_agent_esc(stage: Stage) -> Talk[None]:
     if unseen:
         speak(stage, (yield from answer(stage, assistant(stage, short=True))), f"Direct reply: {unseen}")
         return
-    analyses = yield from _analyse(stage)
+    notes = yield from _analyse(stage)
     cases = stage.scene.cases(_last_words(stage), CASES)
-    strategies = yield from _strategies(stage, analyses, cases)
-    notes = [f"{name}: {text}" for name, text in analyses.items()]
+    strategies = yield from _strategies(stage, notes, cases)
     systems = [assistant(stage, notes=notes, strategy=strategy) for strategy in dict.fromkeys(strategies)]
     prompts = [stage.messages(system, ME) for system in systems]
     candidates = yield from say_all(stage, "speaker", prompts, stage.settings.speaker, ME)
-    chosen, story = yield from _settle(stage, analyses, candidates)
+    chosen, story = yield from _settle(stage, notes, [said.text for said in candidates])
     said = yield from answer(stage, assistant(stage, notes=notes, draft=candidates[chosen].text))
-    asked = [
-        f"Cases: {', '.join(case.dialogue_id for case in cases) or 'none'}",
-        f"Strategies: {', '.join(strategies)}",
-    ]
-    speak(stage, said, "\n".join([*notes, *asked, *story]))
+    found = ", ".join(case.dialogue_id for case in cases) or "none"
+    told = [*notes, f"Cases: {found}", f"Strategies: {', '.join(strategies)}", *story]
+    speak(stage, said, "\n".join(told))
 
 
 def _gate(stage: Stage) -> Talk[str | None]:
@@ -58,18 +55,18 @@ def _gate(stage: Stage) -> Talk[str | None]:
     return None if seen == "Yes" else "emotion, cause and intention are not visible yet"
 
 
-def _analyse(stage: Stage) -> Talk[dict[str, str]]:
-    analyses: dict[str, str] = {}
+def _analyse(stage: Stage) -> Talk[list[str]]:
+    notes: list[str] = []
     for step in ANALYSES:
-        (note,) = yield from think(stage, [question(stage, "analysis", step=step, analyses=analyses)], NOTE_TOKENS)
-        analyses[step] = note or "not clear"
-    return analyses
+        (found,) = yield from think(stage, [question(stage, step, notes=notes)], NOTE_TOKENS)
+        notes.append(f"{step}: {found or 'not clear'}")
+    return notes
 
 
-def _strategies(stage: Stage, analyses: Mapping[str, str], cases: Sequence[Case]) -> Talk[list[str]]:
+def _strategies(stage: Stage, notes: Sequence[str], cases: Sequence[Case]) -> Talk[list[str]]:
     labels = _labels(stage)
-    values = {"analyses": analyses, "cases": cases, "strategies": labels}
-    choices = [Choice(question(stage, "strategy", view=view, **values), labels) for view in ANALYSES]
+    prompts = [question(stage, "strategy", view=view, strategies=labels, notes=notes, cases=cases) for view in ANALYSES]
+    choices = [Choice(prompt, labels) for prompt in prompts]
     return (yield from choose_all(stage, "speaker", choices, stage.settings.director_temperature))
 
 
@@ -80,37 +77,32 @@ def _labels(stage: Stage) -> tuple[str, ...]:
     return tuple(act for act in acts["actions"] if act not in acts["neutral"])
 
 
-def _settle(stage: Stage, analyses: Mapping[str, str], candidates: Sequence[Said]) -> Talk[tuple[int, list[str]]]:
-    """Return which candidate is taken, and how it came to that; a single one is not talked about."""
-    replies = [said.text for said in candidates]
+def _settle(stage: Stage, notes: Sequence[str], replies: Sequence[str]) -> Talk[tuple[int, list[str]]]:
+    """Return which reply is taken, and how it came to that; a single one is not talked about."""
     story = [f"Reply {number}: {reply}" for number, reply in enumerate(replies, 1)]
     if len(replies) == 1:
         return 0, story
-    values = {"analyses": analyses, "replies": replies}
-    opinions: list[str] = []
+    known: dict[str, Sequence[str]] = {"notes": notes, "replies": replies}
     for step in ("debate", "reflection"):
-        prompts = [question(stage, "debate", step=step, view=view, opinions=opinions, **values) for view in ANALYSES]
-        opinions = yield from think(stage, prompts, NOTE_TOKENS)
-        story += [f"{step.capitalize()}, {view.lower()}: {text}" for view, text in zip(ANALYSES, opinions, strict=True)]
-    names = tuple(f"Reply {number}" for number in range(1, len(replies) + 1))
-    votes = yield from _votes(stage, ANALYSES, names, opinions, values)
+        prompts = [question(stage, step, view=view, **known) for view in ANALYSES]
+        known["opinions"] = yield from think(stage, prompts, NOTE_TOKENS)
+        told = zip(ANALYSES, known["opinions"], strict=True)
+        story += [f"{step.capitalize()}, {view.lower()}: {opinion}" for view, opinion in told]
+    names = [f"Reply {number}" for number in range(1, len(replies) + 1)]
+    votes = yield from _votes(stage, ANALYSES, names, known)
     story.append(f"Votes: {', '.join(votes)}")
     best = _most(votes)
     if len(best) > 1:
-        best = yield from _votes(stage, [None], best, opinions, values)
+        best = yield from _votes(stage, [None], best, known)
         story.append(f"Judge: {best[0]}")
     return names.index(best[0]), story
 
 
 def _votes(
-    stage: Stage,
-    views: Sequence[str | None],
-    names: Sequence[str],
-    opinions: Sequence[str],
-    values: Mapping[str, object],
+    stage: Stage, views: Sequence[str | None], names: Sequence[str], known: Mapping[str, Sequence[str]]
 ) -> Talk[list[str]]:
-    prompts = [question(stage, "debate", step="vote", view=view, opinions=opinions, **values) for view in views]
-    return (yield from choose_all(stage, "speaker", [Choice(prompt, tuple(names)) for prompt in prompts], 0))
+    choices = [Choice(question(stage, "vote", view=view, **known), tuple(names)) for view in views]
+    return (yield from choose_all(stage, "speaker", choices, 0))
 
 
 def _most(votes: Sequence[str]) -> list[str]:
