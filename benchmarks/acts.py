@@ -19,7 +19,9 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from mascot_data.build.acts import label_act, label_query, strategy_of
+import pyarrow as pa
+
+from mascot_data.build.acts import Inventory, label_acts, label_queries, strategy_of
 from mascot_data.build.tables import table
 from mascot_data.personas import load_personas
 
@@ -44,8 +46,8 @@ class Measure(NamedTuple):
     classes: tuple[str, ...]
     truth: Callable[[str], str]
     """From the corpus's label to the class."""
-    guess: Callable[[str], str]
-    """From the text to the class."""
+    guess: "Guess"
+    """From texts to their classes."""
 
 
 class Scores(NamedTuple):
@@ -55,6 +57,7 @@ class Scores(NamedTuple):
     macro_f1: float
 
 
+Guess = Callable[[list[str]], list[str]]
 Corpus = Mapping[str, list[Labelled]]
 """The labelled utterances by split."""
 Confusion = list[list[int]]
@@ -165,8 +168,9 @@ def _codes(measure: Measure, items: Iterable[Labelled]) -> list[list[int]]:
     """Return the codes of ``tally``, one list a conversation."""
     position = {name: k for k, name in enumerate(measure.classes)}
     found: dict[str, list[int]] = {}
-    for item in items:
-        code = position[measure.truth(item.label)] * len(position) + position[measure.guess(item.text)]
+    listed = list(items)
+    for item, guess in zip(listed, measure.guess([item.text for item in listed]), strict=True):
+        code = position[measure.truth(item.label)] * len(position) + position[guess]
         found.setdefault(item.conversation, []).append(code)
     return list(found.values())
 
@@ -184,34 +188,33 @@ def measures() -> dict[str, list[Measure]]:
 
     of_intent, of_strategy = persona("empathetic-dialogues"), persona("esconv")
 
-    def strategy(text: str) -> str:
-        return label_act(text, "esconv")
+    def guesses(inventory: Inventory, then: Callable[[str], str] = str) -> Guess:
+        return lambda texts: [then(label) for label in label_acts(pa.array(texts), inventory)]
 
     return {
         "empathetic-dialogues": [
-            Measure("intents", intents, str, label_act),
-            Measure("personas, by intents", voices, of_intent, lambda text: of_intent(label_act(text))),
+            Measure("intents", intents, str, guesses("empathetic-dialogues")),
+            Measure("personas, by intents", voices, of_intent, guesses("empathetic-dialogues", of_intent)),
         ],
         "esconv": [
-            Measure("strategies", strategies, str, strategy),
-            Measure("strategies, by intents", strategies, str, lambda text: strategy_of(label_act(text))),
-            Measure("personas, by strategies", voices, of_strategy, lambda text: of_strategy(strategy(text))),
-            Measure("personas, by intents", voices, of_strategy, lambda text: of_intent(label_act(text))),
+            Measure("strategies", strategies, str, guesses("esconv")),
+            Measure("strategies, by intents", strategies, str, guesses("empathetic-dialogues", strategy_of)),
+            Measure("personas, by strategies", voices, of_strategy, guesses("esconv", of_strategy)),
+            Measure("personas, by intents", voices, of_strategy, guesses("empathetic-dialogues", of_intent)),
         ],
     }
 
 
-def speed(corpus: Corpus, guess: Callable[[str], str]) -> dict[str, float]:
+def speed(corpus: Corpus, inventory: Inventory) -> dict[str, float]:
     """Label every utterance of every split in one thread, ``PASSES`` times; the quickest pass counts."""
     texts = [item.text for items in corpus.values() for item in items]
-    seconds = min(_seconds(texts, guess) for _ in range(PASSES))
+    seconds = min(_seconds(texts, inventory) for _ in range(PASSES))
     return {"utterances": len(texts), "cpu_seconds": seconds, "utterances_per_cpu_second": len(texts) / seconds}
 
 
-def _seconds(texts: list[str], guess: Callable[[str], str]) -> float:
+def _seconds(texts: list[str], inventory: Inventory) -> float:
     before = time.process_time()
-    for text in texts:
-        guess(text)
+    label_acts(pa.array(texts), inventory)
     return time.process_time() - before
 
 
@@ -231,10 +234,10 @@ def run(sources: Path, draws: int, seed: int) -> dict[str, Any]:
             "emotion_labels": {split: len(everything[split]) - len(intents[split]) for split in SPLITS},
             "conversation_in_no_split": len(everything[""]),
         },
-        "queries": {split: dict(Counter(map(label_query, found))) for split, found in queries.items()},
+        "queries": {split: dict(Counter(label_queries(found))) for split, found in queries.items()},
         "speed": {
-            "empathetic-dialogues": speed(everything, label_act),
-            "esconv": speed(corpora["esconv"], lambda text: label_act(text, "esconv")),
+            "empathetic-dialogues": speed(everything, "empathetic-dialogues"),
+            "esconv": speed(corpora["esconv"], "esconv"),
         },
         "draws": draws,
         "seed": seed,

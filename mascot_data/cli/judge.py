@@ -8,7 +8,6 @@ import typer
 
 from mascot_data.cli.model_options import (
     Attempts,
-    BatchApi,
     BatchTokens,
     ChatTemplate,
     Concurrency,
@@ -54,7 +53,6 @@ def judge(
     attempts: Attempts = 6,
     prices: Prices = None,
     max_cost: MaxCost = None,
-    batch_api: BatchApi = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
 ) -> None:
     """Score candidates or blocks by a rubric, as the config judgments.
@@ -75,7 +73,6 @@ def judge(
         attempts,
         prices,
         max_cost,
-        batch_api,
     )
     with shown_progress(quiet=as_json, every=1) as progress:
         made = run_judge(

@@ -55,7 +55,7 @@ def model_options(
     attempts: int,
     prices: tuple[float, float] | None,
     max_cost: float | None,
-    batch_api: bool,
+    batch_api: bool = False,
 ) -> ModelOptions:
     """Put the options together.
 

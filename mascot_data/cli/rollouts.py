@@ -8,7 +8,6 @@ import typer
 
 from mascot_data.cli.model_options import (
     Attempts,
-    BatchApi,
     BatchTokens,
     ChatTemplate,
     Concurrency,
@@ -84,7 +83,6 @@ def rollouts(
     attempts: Attempts = 6,
     prices: Prices = None,
     max_cost: MaxCost = None,
-    batch_api: BatchApi = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
 ) -> None:
     """Hold conversations of a system with a simulated person, as rows of blocks.
@@ -104,7 +102,6 @@ def rollouts(
         attempts,
         prices,
         max_cost,
-        batch_api,
     )
     with shown_progress(quiet=as_json, every=1) as progress:
         made = run_rollouts(

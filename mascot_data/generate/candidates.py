@@ -2,6 +2,7 @@
 
 import dataclasses
 import math
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -103,6 +104,8 @@ class _Run:
     splits: Sequence[Split]
     limit: int | None
     cards: Personas
+    portion: int = CHUNK
+    """Questions that are asked together; with a Batch API all of them, as it takes up to a day each time."""
 
     def options(self) -> dict[str, Any]:
         """Return what shapes the rows, for the provenance."""
@@ -187,9 +190,12 @@ def candidates(
     base = Sampling(1.0, top_p, max_tokens)
     root = Path(directory)
     facts = read_base(root, CANDIDATES)
-    run = _Run(root, facts, list(models), k, list(temperatures), base, seed, splits_of(splits), limit, cards)
+    options, place = options or ModelOptions(), Path(store) if store else default_store(root)
+    portion = CHUNK
+    if options.batch_api:
+        options, portion = dataclasses.replace(options, state_folder=place.parent), sys.maxsize
+    run = _Run(root, facts, list(models), k, list(temperatures), base, seed, splits_of(splits), limit, cards, portion)
     _check(run)
-    place = Path(store) if store else default_store(root)
     if dry_run:
         with Store(place if place.exists() else IN_MEMORY) as answers:
             return _planned(run, answers, options)
@@ -232,7 +238,7 @@ def _made(run: _Run, store: Store, options: ModelOptions | None, progress: Progr
     for number, name in enumerate(run.models):
         try:
             with load_model(name, options) as model:
-                asker = Asker(model, store, telling(progress, name, total * len(run.temperatures)))
+                asker = Asker(model, store, telling(progress, name, total * len(run.temperatures)), run.portion)
                 lost += _ask(run, number, asker)
                 askers.append(asker)
         except ModelError as error:
@@ -263,7 +269,7 @@ def _portions(run: _Run, split: Split | None = None) -> Iterator[list[_Prompt]]:
     for one in run.splits if split is None else [split]:
         for prompt in run.prompts(one):
             portion.append(prompt)
-            if len(portion) * len(run.temperatures) >= CHUNK:
+            if len(portion) * len(run.temperatures) >= run.portion:
                 yield portion
                 portion = []
     if portion:

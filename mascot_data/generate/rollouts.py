@@ -224,6 +224,8 @@ def rollouts(
     root = Path(directory)
     base = read_base(root, ROLLOUTS)
     run = _Run(root, base, list(modes), models, settings, tuple(profiles), known, number, seed, chosen, limit, cards)
+    if options is not None and options.batch_api:
+        raise UsageError("--batch-api is for candidates: conversations would wait up to a day for every turn")
     if dry_run:
         return _estimated(run)
     if not replace:
@@ -285,7 +287,10 @@ def _made(run: _Run, askers: Mapping[str, Asker], progress: Progress | None) -> 
         split: [found[one.name] for one in planned if one.split == split and one.name in found]
         for split, found in rows.items()
     }
-    summary = {"models": {part: asker.info._asdict() for part, asker in infos.items()}, "rows": dict(sorted(counts.items()))}
+    summary = {
+        "models": {part: asker.info._asdict() for part, asker in infos.items()},
+        "rows": dict(sorted(counts.items())),
+    }
     add_part(run.root, ROLLOUTS, in_order, run.options(), lambda: summary, run.base)
     return RolloutsReport(
         run.root,

@@ -58,10 +58,13 @@ def say_all(
 def think(stage: Stage, prompts: Sequence[Sequence[Message]], max_tokens: int) -> Talk[list[str]]:
     """Ask for a private note on each of several prompts at once: one line each, empty where the model has none.
 
+    It is sampled as speech is, with ``max_tokens`` at most, and no more than speech has.
+
     Raises:
         TalkFailed: the model fails.
     """
-    sampling = replace(stage.settings.speaker, max_tokens=max_tokens)
+    speaker = stage.settings.speaker
+    sampling = replace(speaker, max_tokens=min(max_tokens, speaker.max_tokens))
     asks = [Ask(tuple(prompt), sampling, (stage.seed(),)) for prompt in prompts]
     found = yield [Question("speaker", ask) for ask in asks]
     return [" ".join(sample.text.split()) for answer in found for sample in samples_in(answer)]

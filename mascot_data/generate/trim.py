@@ -26,7 +26,7 @@ def stops(names: Collection[str], me: str) -> tuple[str, ...]:
 
 
 def trim(text: str, finish: Stop, names: Collection[str], me: str) -> Reply:
-    """Cut a sampled message at the first line that begins with somebody else's name; ``me`` in front is taken away.
+    """Cut a sampled message at the first line that begins with a speaker's name; ``me`` in front is taken away.
 
     A name counts with a colon after it, whatever its case, also in bold or with a bracket around it. White space at
     both ends goes.
@@ -36,12 +36,9 @@ def trim(text: str, finish: Stop, names: Collection[str], me: str) -> Reply:
     while own:
         words = words[own.end() :].lstrip()
         own = _tag([me]).match(words)
-    foreign = _tag({*names, *_OTHERS} - {me}).search(words)
-    if foreign:
-        return Reply(words[: foreign.start()].rstrip(), "speaker-tag")
-    again = _tag([me]).search(words)
-    if again:
-        return Reply(words[: again.start()].rstrip(), "speaker-tag")
+    tag = _tag({*names, *_OTHERS, me}).search(words)
+    if tag:
+        return Reply(words[: tag.start()].rstrip(), "speaker-tag")
     return Reply(words, finish)
 
 

@@ -30,11 +30,14 @@ class Asker:
 
     Every batch is stored before the next one is asked. What failed is not stored, so that the next run tries it again.
     Half of a surrogate pair, which no file can hold, is replaced in what a model says.
-    ``told`` is called after each batch with the number of questions that were dealt with so far.
+    ``told`` is called after each batch with the number of questions that were dealt with so far. ``chunk`` questions
+    are parted into batches together.
     """
 
-    def __init__(self, model: ChatModel, store: Store, told: Callable[[int], None] | None = None) -> None:
-        self._model, self._store, self._told = model, store, told
+    def __init__(
+        self, model: ChatModel, store: Store, told: Callable[[int], None] | None = None, chunk: int = CHUNK
+    ) -> None:
+        self._model, self._store, self._told, self._at_once = model, store, told, chunk
         self.info = model.info
         self.stored = self.asked = self._done = 0
 
@@ -47,8 +50,8 @@ class Asker:
         """Answer questions, in their order; the same question is asked once."""
         unique = list(dict.fromkeys(questions))
         found: dict[Question, Found] = {}
-        for start in range(0, len(unique), CHUNK):
-            part = unique[start : start + CHUNK]
+        for start in range(0, len(unique), self._at_once):
+            part = unique[start : start + self._at_once]
             found |= zip(part, self._chunk(part), strict=True)
         return [found[question] for question in questions]
 

@@ -2,8 +2,9 @@
 
 import hashlib
 import re
+import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -36,7 +37,7 @@ def snapshot(name: str, revision: str | None) -> tuple[Path, str]:
     """
     shown = f"{name}@{revision}" if revision else name
     try:
-        with quiet():
+        with nullcontext() if sys.stderr.isatty() else quiet():
             found = snapshot_download(
                 name, revision=revision, allow_patterns=list(_WANTED), ignore_patterns=list(_UNWANTED)
             )
@@ -46,7 +47,7 @@ def snapshot(name: str, revision: str | None) -> tuple[Path, str]:
         raise ModelError(f"{shown}: the repository has no such revision") from error
     except hub_errors.RepositoryNotFoundError as error:
         raise ModelError(f"{shown}: the Hub has no such model, or it is private and HF_TOKEN is not set") from error
-    except (hub_errors.LocalEntryNotFoundError, OSError, ValueError) as error:
+    except (hub_errors.HfHubHTTPError, hub_errors.LocalEntryNotFoundError, OSError, ValueError) as error:
         raise ModelError(
             f"{shown}: it is not in the local cache and the Hub cannot be reached ({_first_sentence(error)})"
         ) from error

@@ -50,8 +50,7 @@ class Engine:
         drafts = [Draft(row, ask, self._prompts) for row, ask in enumerate(asks) for _ in ask.seeds]
         if rows := [place for place, draft in enumerate(drafts) if draft.going]:
             with torch.inference_mode():
-                readings = Readings(self._model, encoded, self._chunk)
-                reading = readings.joined([drafts[place].row for place in rows])
+                reading = Readings(self._model, encoded, self._chunk).joined([drafts[place].row for place in rows])
                 self._say(reading, [drafts[place] for place in rows], self._noise(asks)[:, rows])
         return [_assembled(row, drafts, len(prompt)) for row, prompt in enumerate(encoded)]
 

@@ -70,17 +70,18 @@ def noise(seed: int, steps: int) -> np.ndarray[tuple[int], np.dtype[np.float64]]
 
 def draw(logits: Tensor, settings: Sequence[Sampling], uniform: Tensor) -> Tensor:
     """Draw a token for every row of logits, by its settings and its number in [0, 1)."""
-    temperature = torch.tensor([each.temperature for each in settings], device=logits.device)
-    cold = temperature == 0
-    if bool(cold.all()):
+    cold = [row for row, each in enumerate(settings) if each.temperature == 0]
+    if len(cold) == len(settings):
         return logits.argmax(-1)
-    weights = (logits / torch.where(cold, 1.0, temperature)[:, None]).softmax(-1)
-    narrow = [row for row, each in enumerate(settings) if each.top_p < 1]
-    tokens = _inverse(weights, uniform) if len(narrow) < len(settings) else torch.zeros_like(cold, dtype=torch.long)
-    if narrow:
+    temperature = torch.tensor([[each.temperature or 1.0] for each in settings], device=logits.device)
+    weights = (logits / temperature).softmax(-1)
+    tokens = _inverse(weights, uniform)
+    if narrow := [row for row, each in enumerate(settings) if each.top_p < 1]:
         mass = torch.tensor([settings[row].top_p for row in narrow], device=logits.device)
         tokens[narrow] = _from_nucleus(weights[narrow], mass, uniform[narrow])
-    return torch.where(cold, logits.argmax(-1), tokens) if bool(cold.any()) else tokens
+    if cold:
+        tokens[cold] = logits[cold].argmax(-1)
+    return tokens
 
 
 def _inverse(weights: Tensor, uniform: Tensor) -> Tensor:

@@ -17,7 +17,6 @@ from mascot_data.models.chat import (
     Failure,
     Message,
     ModelInfo,
-    Sampling,
     Usage,
 )
 from mascot_data.models.names import ModelName
@@ -104,8 +103,10 @@ class LocalModel:
 
     def count_tokens(self, messages: Sequence[Message], prefix: str = "") -> int:
         """Count the tokens of a prompt exactly; 0 where the chat template does not take it."""
-        found = self._prepared(Ask(tuple(messages), Sampling(max_tokens=0), (), prefix))
-        return 0 if isinstance(found, Failure) else len(found.common)
+        try:
+            return len(self._prompts.encode(messages, prefix))
+        except TemplateRefusal:
+            return 0
 
     def batches(self, questions: Sequence[Ask | Choice]) -> list[list[int]]:
         """Part questions into batches, the largest first; prompts that begin alike are together."""

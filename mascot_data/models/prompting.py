@@ -55,7 +55,7 @@ class Prompts:
         if not self._takes("plain"):
             raise ModelError(f"{name}: the chat template cannot be used; give another one with  --chat-template FILE")
         self._system, self._free = self._takes("system"), self._takes("alternate")
-        self._rendered = lru_cache(maxsize=4096)(self._render)
+        self._rendered = lru_cache(maxsize=2048)(self._render)
         self.inside = lru_cache(maxsize=4096)(self._inside)
 
     def encode(self, messages: Sequence[Message], prefix: str = "") -> tuple[int, ...]:

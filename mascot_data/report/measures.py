@@ -8,13 +8,23 @@ from mascot_data.report.figures import Figure, Head, Section
 from mascot_data.stats import about_measures
 
 NONE = "–"
+MOST_COLUMNS = 2
+"""Systems that stand side by side."""
 
 System = Mapping[str, Any]
 """A ``stats.Measured`` as plain data."""
 
 
+class Cell(NamedTuple):
+    """A cell or a head of a table: its text, small print below, and what is shown when one points at it."""
+
+    text: str
+    small: str = ""
+    title: str = ""
+
+
 class Table(NamedTuple):
-    """A table of measures: a row a measure, a column a system, headed by how many ``of`` something it has."""
+    """A table of measures: its systems are named with how much ``of`` something they have."""
 
     id: str
     title: str
@@ -97,53 +107,66 @@ def sycophancy(systems: Sequence[System]) -> Section:
 def _section(name: str, title: str, text: str, figures: list[Figure], systems: Sequence[System]) -> Section:
     if not systems:
         return Section(name, title, "The dataset has no blocks to measure.", [])
-    return Section(name, title, text, figures, "alone" if len(systems) > 2 else "")
+    return Section(name, title, text, figures, "alone" if len(systems) > MOST_COLUMNS else "")
 
 
 def _figure(table: Table, systems: Sequence[System]) -> Figure:
     about = about_measures()
-    drawn = [
-        (about[name].title, about[name].says, [_cell(system["measures"][name]) for system in systems])
-        for name in table.names
-    ]
-    why = dict.fromkeys(m["why"] for name in table.names for m in (s["measures"][name] for s in systems) if m["why"])
+    found = [[system["measures"][name] for system in systems] for name in table.names]
+    why = dict.fromkeys(one["why"] for row in found for one in row if one["why"])
+    measures = [Cell(about[name].title, title=about[name].says) for name in table.names]
+    drawing = _grid("measure", measures, _labels(systems, table.of), [[_cell(one) for one in row] for row in found])
+    drawing["reasons"] = [f"{NONE} {text}" for text in why]
     behind = [
-        [about[name].title, _name(system), *_cell(m)[:2], f"{m['n']:,} {about[name].of}", *about[name][1:3]]
-        for name in table.names
-        for system in systems
-        for m in [system["measures"][name]]
+        [about[name].title, about[name].says, about[name].range, f"{about[name].of}: {_numbers(systems, row)}"]
+        for name, row in zip(table.names, found, strict=True)
     ]
-    columns = [(_name(system), _size(system, table.of)) for system in systems]
-    drawing = {"corner": "measure", "columns": columns, "rows": drawn, "reasons": [f"{NONE} {text}" for text in why]}
-    names = ["measure", "system", "value", "95%", "over", "meaning", "range"]
+    names = ["measure", "meaning", "range", "over"]
     return Figure("values", Head(table.id, table.title, table.note), table.title, drawing, names, behind)
+
+
+def _numbers(systems: Sequence[System], found: Sequence[Mapping[str, Any]]) -> str:
+    """Say over how much a measure was taken, system by system, or once where it is the same."""
+    numbers = [f"{one['n']:,}" for one in found]
+    if len(set(numbers)) == 1:
+        return numbers[0]
+    return ", ".join(f"{number} ({_name(one)})" for number, one in zip(numbers, systems, strict=True))
 
 
 def _by_persona(systems: Sequence[System]) -> Figure:
     """Draw how well the classifier finds each persona."""
     found = voices.in_order({persona for system in systems for persona in system["f1_by_persona"]})
-    drawn = []
-    for persona in found:
-        values = [system["f1_by_persona"].get(persona) for system in systems]
-        drawn.append((voices.name(persona), "", [(NONE if v is None else f"{v:.3f}", "", "") for v in values]))
-    columns = [(_name(system), _size(system, "separability")) for system in systems]
+    values = [[system["f1_by_persona"].get(persona) for system in systems] for persona in found]
+    cells = [[Cell(NONE if value is None else f"{value:.3f}") for value in row] for row in values]
+    names = [voices.name(persona) for persona in found]
     head = Head("collapse-persona", "Each persona by its words", "F1 of the logistic regression, 0 to 1.")
-    drawing = {"corner": "persona", "columns": columns, "rows": drawn, "reasons": []}
-    rows = [[name, *(cell[0] for cell in cells)] for name, _, cells in drawn]
-    return Figure("values", head, head.title, drawing, ["persona", *(name for name, _ in columns)], rows)
+    drawing = _grid("persona", [Cell(name) for name in names], _labels(systems, "separability"), cells)
+    rows = [[name, *(cell.text for cell in row)] for name, row in zip(names, cells, strict=True)]
+    return Figure("values", head, head.title, drawing, ["persona", *map(_name, systems)], rows)
 
 
-def _cell(found: Mapping[str, Any]) -> tuple[str, str, str]:
-    """Return a value, its interval, and why there is none, as they are shown."""
+def _grid(
+    corner: str, rows: Sequence[Cell], systems: Sequence[Cell], cells: Sequence[Sequence[Cell]]
+) -> dict[str, Any]:
+    """Put the systems above, or, where there are many of them, at the side."""
+    if len(systems) <= MOST_COLUMNS:
+        return {"corner": corner, "columns": systems, "rows": list(zip(rows, cells, strict=True)), "reasons": []}
+    turned = list(zip(systems, zip(*cells, strict=True), strict=True))
+    return {"corner": "system", "columns": rows, "rows": turned, "reasons": []}
+
+
+def _cell(found: Mapping[str, Any]) -> Cell:
     if found["value"] is None:
-        return NONE, "", found["why"]
+        return Cell(NONE, title=found["why"])
     interval = "" if found["low"] is None else f"{found['low']:.3f}–{found['high']:.3f}"
-    return f"{found['value']:.3f}", interval, ""
+    return Cell(f"{found['value']:.3f}", interval)
 
 
-def _size(system: System, of: str) -> str:
-    """Say how much of a system was measured: a count of it, or how many turns a measure was taken over."""
-    return f"{system[of]:,} {of.split('_')[-1]}" if of in system else f"{system['measures'][of]['n']:,} turns"
+def _labels(systems: Sequence[System], of: str) -> list[Cell]:
+    """Name systems and say how much of each was measured: a count of it, or the turns of a measure."""
+    whole = [one[of] if of in one else one["measures"][of]["n"] for one in systems]
+    unit = of.split("_")[-1] if of in systems[0] else "turns"
+    return [Cell(_name(one), f"{number:,} {unit}") for one, number in zip(systems, whole, strict=True)]
 
 
 def _name(system: System) -> str:

@@ -20,7 +20,7 @@ FORMS = {
 """Measures of agreement, and why there can be no value."""
 TURN_TAKING = {
     "speaker_entropy": "no block of two agent turns, or one agent only",
-    "roster_share": "no agent turn",
+    "roster_share": "no agent turn, or one agent only",
     "longest_run": "no agent turn",
 }
 """Measures of who speaks, and why there can be no value."""

@@ -60,10 +60,12 @@ def roster_share(speakers: Sequence[str], roster: int) -> Measure:
     As many as there are turns, at most: with three turns, three of four agents are all.
 
     Returns:
-        More than 0 to 1, ``n`` being the turns; no value without any.
+        More than 0 to 1, ``n`` being the turns; no value without any, or for fewer than two agents.
     """
-    could = min(max(roster, len(set(speakers))), len(speakers))
-    return Measure(len(set(speakers)) / could, len(speakers)) if could else missing("no agent turn")
+    roster = max(roster, len(set(speakers)))
+    if roster < 2 or not speakers:
+        return missing("no agent turn" if not speakers else "fewer than two agents on the roster", len(speakers))
+    return Measure(len(set(speakers)) / min(roster, len(speakers)), len(speakers))
 
 
 def longest_run(speakers: Sequence[str]) -> int:

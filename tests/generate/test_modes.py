@@ -33,7 +33,7 @@ def test_the_names_are_those_of_the_command_line() -> None:
 
 def check_turns(mode: str, stage: Stage) -> None:
     first = len(stage.scene.opening)
-    assert len(stage.heard) - first == len(stage.steps) >= SETTINGS.turns
+    assert len(stage.heard) - first == len(stage.steps) >= stage.settings.turns
     roster = stage.scene.cards.rosters[ROSTER[stage.scene.source]].personas
     for before, heard in zip(stage.heard[first - 1 :], stage.heard[first:], strict=False):
         assert heard.text
@@ -88,7 +88,7 @@ def test_no_seed_is_used_twice(mode: str) -> None:
 
 @pytest.mark.parametrize("mode", MODES)
 def test_thoughts_are_not_heard(mode: str) -> None:
-    fake = Fake()
+    fake = Fake(chances=lambda choice: [-float(place) for place in range(len(choice.answers))])
     stage = play(mode, make_scene(), fake)
     thoughts = {line for step in stage.steps for line in (step.reasoning or "").splitlines() if "I say" in line}
     assert bool(thoughts) == (mode in ("zero-shot-cot", "few-shot-cot", "multi-agent-esc"))

@@ -135,13 +135,18 @@ def test_a_sample_has_the_log_probability_of_its_tokens_at_temperature_1(
         assert min(abs(sample.logprob - value) for value in known if sample.logprob is not None) < 1e-4
 
 
-@pytest.mark.parametrize("model_type", ["qwen3", "gemma2", "mistral"])
+OTHERS: dict[str, dict[str, Any]] = {
+    "qwen3": {"head_dim": 8},
+    "mistral": {"head_dim": 8, "sliding_window": 16},
+    "gemma2": {"head_dim": 8, "sliding_window": 16},
+    "lfm2": {"layer_types": ["conv", "full_attention"], "full_attn_idxs": [1]},
+}
+
+
+@pytest.mark.parametrize("model_type", OTHERS)
 def test_other_architectures_give_the_same_alone_and_together(tmp_path: Path, model_type: str) -> None:
-    """Among them such as attend only to a window, which is narrower than these prompts."""
-    changes: dict[str, Any] = {"head_dim": 8}
-    if model_type != "qwen3":
-        changes["sliding_window"] = 16
-    directory = make_directory(tmp_path / model_type, model_type=model_type, **changes)
+    """Among them such as attend only to a window, which is narrower than these prompts, or keep a state instead."""
+    directory = make_directory(tmp_path / model_type, model_type=model_type, **OTHERS[model_type])
     with load_model(str(directory)) as model:
         asks = [Ask(messages, Sampling(max_tokens=8), (1, 2)) for messages in PROMPTS]
         alone = [sample for ask in asks for sample in samples(model.sample([ask])[0])]

@@ -169,6 +169,7 @@ def test_what_is_longer_than_the_context_fails_before_any_work(tiny: Path) -> No
         assert found.reason == "context-too-long"
         assert str(CONTEXT) in found.what
     assert watched.passes == 0
+    assert model.count_tokens((("user", "word " * CONTEXT),)) > CONTEXT
     answer, failed = model.sample([fits, over])
     assert isinstance(answer, list)
     assert isinstance(failed, Failure)

@@ -162,6 +162,26 @@ def test_weights_that_are_not_in_the_cache(hub_cache: Path, tiny: Path) -> None:
     assert_refused("org/tiny", "org/tiny", "no weights")
 
 
+@pytest.mark.parametrize(
+    ("kind", "words"),
+    [
+        ("GatedRepoError", "grant access"),
+        ("RevisionNotFoundError", "no such revision"),
+        ("RepositoryNotFoundError", "no such model"),
+        ("HfHubHTTPError", "cannot be reached"),
+    ],
+)
+def test_what_the_hub_refuses(monkeypatch: pytest.MonkeyPatch, kind: str, words: str) -> None:
+    from huggingface_hub import errors
+
+    def refuse(*_: object, **__: object) -> None:
+        raised = getattr(errors, kind)
+        raise raised.__new__(raised, "refused")
+
+    monkeypatch.setattr("mascot_data.models.checkpoints.snapshot_download", refuse)
+    assert_refused("org/tiny@v1", "org/tiny@v1", words)
+
+
 def test_missing_packages_are_named(tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "transformers", None)
     with pytest.raises(PrerequisiteError, match=r"mascot-data\[judge\]"):

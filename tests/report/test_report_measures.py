@@ -150,15 +150,18 @@ def with_rollouts(root: Path, to: Path, modes: list[str], persona: str | None = 
     return to
 
 
-def test_every_mode_of_rollouts_is_a_column(sample_build: Path, tmp_path: Path) -> None:
-    root = with_rollouts(sample_build / "esconv-multiagent", tmp_path / "d", ["zero-shot", "mascot"])
-    made = report(root)
-    assert [one["system"]["mode"] for one in made.data.systems] == [None, "mascot", "zero-shot"]
+@pytest.mark.parametrize("modes", [["mascot"], ["mascot", "zero-shot"]])
+def test_every_mode_of_rollouts_is_a_system(sample_build: Path, tmp_path: Path, modes: list[str]) -> None:
+    made = report(with_rollouts(sample_build / "esconv-multiagent", tmp_path / "d", modes[::-1]))
+    assert [one["system"]["mode"] for one in made.data.systems] == [None, *modes]
     first, *others = made.data.systems
     assert all(one | {"system": None} == first | {"system": None} for one in others)
-    (head,) = re.findall(r'<figure id="figure-collapse-words">.*?<thead>(.*?)</thead>', made.html, re.DOTALL)
-    assert re.findall(r"<th[^>]*>([^<]+)<", head) == ["measure", "corpus", "mascot", "zero-shot"]
-    assert 'class="figures alone"' in section(made.html, "collapse")
+    (table,) = re.findall(r'-collapse-words">.*?<table class="values">(.*?)</table>', made.html, re.DOTALL)
+    columns = re.findall(r'<th scope="col"[^>]*>([^<]+)<', table)
+    rows_ = re.findall(r'<th scope="row"[^>]*>([^<]+)<', table)
+    names, measures = ["corpus", *modes], [about_measures()[name].title for name in COLLAPSE[0].names]
+    assert (columns, rows_) == ((["measure", *names], measures) if len(modes) == 1 else (["system", *measures], names))
+    assert re.findall(r"<small>([^<]+) turns", table) == ["96"] * len(names)
 
 
 def test_names_of_modes_and_personas_are_never_markup(sample_build: Path, tmp_path: Path) -> None:

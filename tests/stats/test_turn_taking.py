@@ -77,6 +77,7 @@ def test_share_of_the_roster() -> None:
     assert roster_share(list("abc"), 4).value == 1
     assert roster_share(["a"], 4).value == 1
     assert roster_share([], 4).why == "no agent turn"
+    assert roster_share(["a"], 1).why == "fewer than two agents on the roster"
 
 
 @given(SPEAKERS)

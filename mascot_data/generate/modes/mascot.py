@@ -47,7 +47,7 @@ def mascot_c(stage: Stage) -> Talk[None]:
 
 def _direct(stage: Stage) -> Talk[tuple[Card, Directive]]:
     """Have the Director's JSON completed field by field, each from its legal values."""
-    messages = _director_messages(stage)
+    messages = director_messages(stage)
     agents = {card.id: card for card in stage.legal_agents()}
     begun = '{"agent": "'
     agent = yield from choose(stage, Choice(messages, tuple(agents), begun, '"'))
@@ -59,7 +59,8 @@ def _direct(stage: Stage) -> Talk[tuple[Card, Directive]]:
     return card, Directive(agent, action, tone)
 
 
-def _director_messages(stage: Stage) -> tuple[Message, ...]:
+def director_messages(stage: Stage) -> tuple[Message, ...]:
+    """Return the prompt of the Director's next decision."""
     verbs, focuses = verbs_and_focuses(stage.scene.source)
     system = director_message(stage.roster, verbs, focuses, tones([card.id for card in stage.roster]))
     return (("system", stage.with_outline(system)), ("user", stage.room()))

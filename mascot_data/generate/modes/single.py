@@ -19,7 +19,7 @@ SAMPLES = 5
 """Answers among which self-consistency finds the one that most agree with."""
 
 THOUGHT_TOKENS = 96
-"""Tokens that thoughts may take at most."""
+"""Tokens that thoughts may take at most; no more than speech has, either."""
 
 
 def zero_shot(stage: Stage) -> Talk[None]:
