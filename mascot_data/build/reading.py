@@ -54,5 +54,9 @@ def read_rows(
             raise DatasetError(f"{path}: cannot be read ({what}); {_maker(config, label)}  makes it again") from error
 
 
+_MAKERS = {"candidates": "candidates", "judgments": "judge", "preferences": "pairs", "ties": "pairs"}
+
+
 def _maker(config: str, label: str) -> str:
-    return f"mascot-data {label or config}" if label or config == "candidates" else "mascot-data build"
+    command = _MAKERS.get(config) or ("rollouts" if label == "rollouts" else "build")
+    return f"mascot-data {command}"

@@ -7,6 +7,8 @@ import typer
 from mascot_data.cli.build import build
 from mascot_data.cli.candidates import candidates
 from mascot_data.cli.demo import demo
+from mascot_data.cli.judge import judge
+from mascot_data.cli.pairs import pairs
 from mascot_data.cli.report import report
 from mascot_data.cli.rollouts import rollouts
 from mascot_data.cli.show import show
@@ -22,7 +24,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode="markdown",
 )
-for command in (build, validate, show, candidates, rollouts, report, demo):
+for command in (build, validate, show, candidates, rollouts, judge, pairs, report, demo):
     app.command()(command)
 
 

@@ -30,9 +30,12 @@ from mascot_data.judge.run import judge as run_judge
 def judge(
     directory: Annotated[Path, typer.Argument(help="The dataset directory.")],
     judge: Annotated[
-        list[str] | None,
-        typer.Option("--judge", help="embedded, or a model; may be given several times.", show_default="embedded"),
-    ] = None,
+        list[str],
+        typer.Option(
+            "--judge",
+            help="A model that rates (org/name@revision, a directory, server:NAME@URL); may be given several times.",
+        ),
+    ],
     subject: Annotated[str, typer.Option(help=f"What is judged: {', '.join(SUBJECTS)}.")] = "candidates",
     rubric: Annotated[
         str | None, typer.Option(help="Id of the rubric.", show_default="agent for candidates, else collective")
@@ -59,7 +62,10 @@ def judge(
 
     Stopped at any moment and started again, it goes on where it was.
 
-    Example: `mascot-data judge mascot/esconv-multiagent --judge embedded --split train`
+    A rating is the expected value over the probabilities of the labels 1 to 5, in one forward pass. Small models rate
+    no better than chance.
+
+    Example: `mascot-data judge mascot/esconv-multiagent --judge Qwen/Qwen3-8B --split train`
     """
     wanted: Subject = checked_subject(subject)
     options = model_options(
@@ -77,7 +83,7 @@ def judge(
     with shown_progress(quiet=as_json, every=1) as progress:
         made = run_judge(
             directory,
-            judge or ("embedded",),
+            judge,
             subject=wanted,
             rubric=rubric,
             rubrics=rubrics,

@@ -9,18 +9,13 @@ from mascot_data.judge.asking import PREFIX, Tree, prompt_hash, tree
 from mascot_data.judge.rubric import Rubric
 from mascot_data.judge.subject import Context
 from mascot_data.judge.verdict import JudgeInfo, Verdict, Verdicts
-from mascot_data.models import Chances, ChatModel, Failure, ModelOptions, load_model
+from mascot_data.models import Chances, ChatModel, Failure
 from mascot_data.models.store import key_of
 
 VERSION = "1"
 """Raised whenever the prompt or the way from probabilities to a score changes."""
 
 BATCH_CONTEXTS = 8
-
-
-def rating_judge(name: str, rubric: Rubric, options: ModelOptions | None = None) -> "RatingJudge":
-    """Open a model as a judge that rates; see ``RatingJudge``."""
-    return RatingJudge(load_model(name, options), rubric)
 
 
 class RatingJudge:

@@ -1,1 +1,5 @@
-"""Preference pairs and group rewards, from judgments (and, later, from people)."""
+"""Preference pairs from judgments (and, later, from people)."""
+
+from mascot_data.preferences.run import pairs
+
+__all__ = ["pairs"]

@@ -8,6 +8,7 @@ from mascot_data.report.figures import Figure, Head, Section
 from mascot_data.stats import about_measures
 
 NONE = "–"
+NO_BLOCKS = "The dataset has no blocks to measure."
 MOST_COLUMNS = 2
 """Systems that stand side by side."""
 
@@ -84,6 +85,8 @@ SYCOPHANCY = (
 
 def collapse(systems: Sequence[System]) -> Section:
     """Return the section on whether agents fall into one voice."""
+    if not systems:
+        return Section("collapse", "Collapse", NO_BLOCKS, [])
     text = (
         "Do many agents become one? A value says little alone: compare a system with people (the corpus), with another "
         "system, and with chance. An interval spans 95 in 100 resamples of the dialogues."
@@ -91,23 +94,24 @@ def collapse(systems: Sequence[System]) -> Section:
     figures = [_figure(table, systems) for table in COLLAPSE]
     if any(system["f1_by_persona"] for system in systems):
         figures.insert(3, _by_persona(systems))
-    return _section("collapse", "Collapse", text, figures, systems)
+    return Section("collapse", "Collapse", text, figures, _layout(systems))
 
 
 def sycophancy(systems: Sequence[System]) -> Section:
     """Return the section on agreeing and saying again."""
+    if not systems:
+        return Section("sycophancy", "Sycophancy", NO_BLOCKS, [])
     text = (
         "How often agents agree, and say again what was said. These measures count forms and cannot see what is meant: "
         "agreeing can be right, and saying back what somebody feels is the work of some personas. They can show that "
         "one system does so much more often than another, or than people do; not that it flatters."
     )
-    return _section("sycophancy", "Sycophancy", text, [_figure(table, systems) for table in SYCOPHANCY], systems)
+    figures = [_figure(table, systems) for table in SYCOPHANCY]
+    return Section("sycophancy", "Sycophancy", text, figures, _layout(systems))
 
 
-def _section(name: str, title: str, text: str, figures: list[Figure], systems: Sequence[System]) -> Section:
-    if not systems:
-        return Section(name, title, "The dataset has no blocks to measure.", [])
-    return Section(name, title, text, figures, "alone" if len(systems) > MOST_COLUMNS else "")
+def _layout(systems: Sequence[System]) -> str:
+    return "alone" if len(systems) > MOST_COLUMNS else ""
 
 
 def _figure(table: Table, systems: Sequence[System]) -> Figure:

@@ -206,8 +206,8 @@ BROKEN: dict[str, tuple[Change | str, str]] = {
 }
 
 
-@pytest.mark.parametrize("name", BROKEN)
-def test_a_broken_provenance_is_told_by_a_rebuild_and_what_helps_helps(root: Path, name: str) -> None:
+def broken(root: Path, name: str) -> str:
+    """Break the provenance of candidates, and return what is to be said of it."""
     change, what = BROKEN[name]
     path = root / "provenance-candidates.json"
     if isinstance(change, str):
@@ -216,8 +216,21 @@ def test_a_broken_provenance_is_told_by_a_rebuild_and_what_helps_helps(root: Pat
         facts = json.loads(path.read_text("utf-8"))
         change(facts)
         path.write_text(json.dumps(facts), encoding="utf-8")
+    return rf"provenance-candidates\.json: {what}.*; delete it and the files it names \(then  mascot-data candidates  "
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_a_broken_provenance_is_told(root: Path, name: str) -> None:
+    says = broken(root, name)
+    with pytest.raises(DatasetError, match=says):
+        read_added(root)
+    assert [facts["part"] for facts in read_added(root, but=CANDIDATES)] == ["rollouts"]
+
+
+def test_a_provenance_of_another_version_stops_a_rebuild_and_what_it_says_helps(root: Path) -> None:
+    says = broken(root, "version")
+    path = root / "provenance-candidates.json"
     before = left_in(root.parent)
-    says = rf"provenance-candidates\.json: {what}.*; delete it and the files it names \(then  mascot-data candidates  "
     with pytest.raises(DatasetError, match=says):
         build("esconv", sample=True, output=root.parent)
     with installed(Scripted()):
