@@ -1,8 +1,8 @@
 """Multi-persona dialogue datasets and annotation for MASCOT (arXiv 2601.14230).
 
 The commands of ``mascot-data`` as functions: ``build`` makes dataset directories, ``candidates`` and ``rollouts`` have
-models speak, ``judge`` scores what they say, ``pairs`` makes preference pairs of the scores, ``validate`` checks a dataset,
-``show`` shows a dialogue, ``report`` makes a page about a dataset.
+models speak, ``judge`` scores what they say, ``pairs`` makes preference pairs of the scores, ``validate`` checks a
+dataset, ``show`` shows a dialogue, ``report`` makes a page about a dataset.
 """
 
 from mascot_data.build import build
