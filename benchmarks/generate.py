@@ -29,12 +29,14 @@ from mascot_data.models import Ask, ChatModel, ModelOptions, Sample, Sampling, l
 from mascot_data.models.embedded import directory
 
 BAR = 2.0  # how many times the samples per second of the plain loop
+BUSY = 0.9  # share of its threads' time that a program gets where nothing else runs
 
 
 class Did(NamedTuple):
-    """One run of a program: wall seconds, samples, and the tokens they have."""
+    """One run of a program: wall seconds, CPU seconds of this process, samples, and the tokens they have."""
 
     seconds: float
+    cpu: float
     samples: int
     tokens: int
 
@@ -136,9 +138,9 @@ def rounds(programs: dict[str, Program], count: int) -> dict[str, list[Did]]:
     names = list(programs)
     for number in range(count):
         for name in names[number % len(names) :] + names[: number % len(names)]:
-            before = time.perf_counter()
+            before, cpu = time.perf_counter(), time.process_time()
             samples, tokens = programs[name](number)
-            found[name].append(Did(time.perf_counter() - before, samples, tokens))
+            found[name].append(Did(time.perf_counter() - before, time.process_time() - cpu, samples, tokens))
             print(f"round {number + 1} of {count}, {name}: {found[name][-1]}", file=sys.stderr, flush=True)
     return found
 
@@ -166,16 +168,17 @@ def compare(options: argparse.Namespace) -> dict[str, Any]:
     for name, times in ratios.items():
         bar = f", bar >= {BAR}: {'reached' if times.median >= BAR else 'NOT REACHED'}" if name == "plain" else ""
         print(f"ours / {name}, samples per second: {times}{bar}")
+    if min(run.cpu / run.seconds for run in did["plain"]) < BUSY * torch.get_num_threads():
+        by_cpu = ratio(did["ours"], did["plain"], "cpu")
+        print(f"The machine was busy with other things; by CPU seconds ours / plain is {by_cpu}")
     numbers = {name: [run._asdict() for run in runs] for name, runs in did.items()}
     return {"lengths": lengths, "runs": numbers, "ratios": {name: times._asdict() for name, times in ratios.items()}}
 
 
-def ratio(ours: list[Did], theirs: list[Did]) -> Spread:
-    """Divide samples per second round by round."""
-    return spread(
-        (mine.samples / mine.seconds) / (other.samples / other.seconds)
-        for mine, other in zip(ours, theirs, strict=True)
-    )
+def ratio(ours: list[Did], theirs: list[Did], clock: str = "seconds") -> Spread:
+    """Divide samples per second of a clock, round by round."""
+    rates = ([run.samples / getattr(run, clock) for run in runs] for runs in (ours, theirs))
+    return spread(mine / other for mine, other in zip(*rates, strict=True))
 
 
 def arguments() -> argparse.Namespace:

@@ -1,25 +1,17 @@
-"""Model directories: where a name's files are, what identifies them, and loading them without running foreign code."""
+"""Load model directories without running foreign code."""
 
-import hashlib
 import re
-import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import torch
-from huggingface_hub import errors as hub_errors
-from huggingface_hub import snapshot_download
 from transformers import AutoModelForCausalLM, AutoTokenizer
 from transformers.utils import logging
 
 from mascot_data.errors import ModelError
 from mascot_data.models.options import ModelOptions
-
-_WANTED = ("*.json", "*.jinja", "*.safetensors", "*.model", "*.txt")
-_UNWANTED = ("*/*", "consolidated*")  # other formats of the same weights
-_PICKLES = ("*.bin", "*.pt", "*.pth", "*.ckpt")
 
 
 class Checkpoint(NamedTuple):
@@ -27,51 +19,6 @@ class Checkpoint(NamedTuple):
 
     model: Any
     tokenizer: Any
-
-
-def snapshot(name: str, revision: str | None) -> tuple[Path, str]:
-    """Return the local directory of a repository of the Hub, and its commit; downloads what is missing.
-
-    Raises:
-        ModelError: there is no such repository or revision, it may not be read, or the Hub cannot be reached.
-    """
-    shown = f"{name}@{revision}" if revision else name
-    try:
-        with nullcontext() if sys.stderr.isatty() else quiet():
-            found = snapshot_download(
-                name, revision=revision, allow_patterns=list(_WANTED), ignore_patterns=list(_UNWANTED)
-            )
-    except hub_errors.GatedRepoError as error:
-        raise ModelError(f"{shown}: its owner has to grant access on the Hub; then set HF_TOKEN") from error
-    except hub_errors.RevisionNotFoundError as error:
-        raise ModelError(f"{shown}: the repository has no such revision") from error
-    except hub_errors.RepositoryNotFoundError as error:
-        raise ModelError(f"{shown}: the Hub has no such model, or it is private and HF_TOKEN is not set") from error
-    except (hub_errors.HfHubHTTPError, hub_errors.LocalEntryNotFoundError, OSError, ValueError) as error:
-        raise ModelError(
-            f"{shown}: it is not in the local cache and the Hub cannot be reached ({_first_sentence(error)})"
-        ) from error
-    return Path(found), Path(found).name
-
-
-def digest(directory: Path) -> str:
-    """Return what identifies the files of a model directory: 16 hex digits over weights, config and tokenizer."""
-    total = hashlib.sha256()
-    for path in _files(directory, _WANTED):
-        with path.open("rb") as stream:
-            total.update(f"{path.name} {hashlib.file_digest(stream, 'sha256').hexdigest()}\n".encode())
-    return total.hexdigest()[:16]
-
-
-def check(directory: Path, name: str) -> None:
-    """Raise a ModelError unless a directory has a config and weights as safetensors."""
-    if not directory.is_dir():
-        raise ModelError(f"{name}: there is no such directory")
-    if not (directory / "config.json").is_file():
-        raise ModelError(f"{name}: there is no config.json, so this is no model in the format of transformers")
-    if not _files(directory, ("*.safetensors",)):
-        found = "only pickled weights, which can run code" if _files(directory, _PICKLES) else "no weights"
-        raise ModelError(f"{name}: there are {found}; save the model with  save_pretrained  as safetensors")
 
 
 def open_checkpoint(directory: Path, name: str, options: ModelOptions, device: str) -> Checkpoint:
@@ -147,7 +94,3 @@ def _unusable(name: str, device: str, error: Exception) -> ModelError:
 def _first_sentence(error: Exception) -> str:
     text = " ".join(str(error).split()) or type(error).__name__
     return re.split(r"(?<=[.;!?])\s", text)[0].rstrip(".")[:200]
-
-
-def _files(directory: Path, patterns: tuple[str, ...]) -> list[Path]:
-    return sorted({path for pattern in patterns for path in directory.glob(pattern) if path.is_file()})

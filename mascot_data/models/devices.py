@@ -13,9 +13,10 @@ import torch
 
 from mascot_data.errors import MascotError, ModelError
 from mascot_data.models.chat import Answer, Ask, Chances, Choice, Failure, Message, Usage
-from mascot_data.models.local import Source, open_on
+from mascot_data.models.local import open_on
 from mascot_data.models.options import ModelOptions
 from mascot_data.models.parting import spent
+from mascot_data.models.places import Place
 
 _MOST_TOKENS = {"cpu": 32768, "cuda": 262144}
 _CHUNK_TOKENS = {"cpu": 512, "cuda": 16384}
@@ -59,7 +60,7 @@ def batch_tokens(model: Any, device: str) -> int:
 class ParallelModel:
     """One model on several devices, the first in this process: a batch is worked on in smaller ones, side by side."""
 
-    def __init__(self, source: Source, options: ModelOptions, devices: Sequence[str]) -> None:
+    def __init__(self, source: Place, options: ModelOptions, devices: Sequence[str]) -> None:
         """Load the model on every device.
 
         Raises:
@@ -133,7 +134,7 @@ class ParallelModel:
 class Worker:
     """A process with the model on a device of its own."""
 
-    def __init__(self, device: str, share: int, source: Source, options: ModelOptions) -> None:
+    def __init__(self, device: str, share: int, source: Place, options: ModelOptions) -> None:
         """Begin to load; ``receive`` waits until it is done."""
         self._device = device
         context = get_context("spawn")
@@ -176,7 +177,7 @@ class Worker:
             self._process.join()
 
 
-def _serve(pipe: Connection, device: str, share: int, source: Source, options: ModelOptions) -> None:
+def _serve(pipe: Connection, device: str, share: int, source: Place, options: ModelOptions) -> None:
     """Answer batches until the other side is gone."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the other side ends this process
     if device == "cpu":

@@ -2,10 +2,8 @@
 
 from collections import deque
 from collections.abc import Sequence
-from hashlib import sha256
 from itertools import chain
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from mascot_data.errors import PrerequisiteError
 from mascot_data.models.chat import (
@@ -22,6 +20,7 @@ from mascot_data.models.chat import (
 from mascot_data.models.names import ModelName
 from mascot_data.models.options import ModelOptions
 from mascot_data.models.parting import Size, largest_first, part, size_of, spent, tokens_of
+from mascot_data.models.places import Place, place_of, with_template
 from mascot_data.models.prompting import Parts, Prompts, TemplateRefusal
 
 if TYPE_CHECKING:
@@ -30,14 +29,6 @@ if TYPE_CHECKING:
 _TOO_BIG = Failure(
     "out-of-memory", "it does not fit in memory even alone: shorten the prompt or choose another --dtype"
 )
-
-
-class Source(NamedTuple):
-    """A model directory and what the rows call it."""
-
-    directory: Path
-    name: str
-    revision: str
 
 
 def load(parsed: ModelName, options: ModelOptions) -> ChatModel:
@@ -60,26 +51,16 @@ def load(parsed: ModelName, options: ModelOptions) -> ChatModel:
     return ParallelModel(source, options, devices) if len(devices) > 1 else open_on(devices[0], source, options)
 
 
-def _source(parsed: ModelName, options: ModelOptions) -> Source:
-    from mascot_data.models import checkpoints, embedded
+def _source(parsed: ModelName, options: ModelOptions) -> Place:
+    if parsed.kind != "embedded":
+        return place_of(parsed, options.chat_template)
+    from mascot_data.models import embedded
 
-    if parsed.kind == "embedded":
-        found = Source(embedded.directory(), parsed.name, embedded.CHAT_REVISION)
-    elif parsed.kind == "hub":
-        directory, commit = checkpoints.snapshot(parsed.name, parsed.revision)
-        checkpoints.check(directory, parsed.name)
-        found = Source(directory, parsed.name, commit)
-    else:
-        directory = Path(parsed.name)
-        checkpoints.check(directory, parsed.name)
-        found = Source(directory, directory.resolve().name, checkpoints.digest(directory))
-    if options.chat_template is None:
-        return found
-    # Another template makes other prompts of the same messages.
-    return found._replace(revision=f"{found.revision}+{sha256(options.chat_template.encode()).hexdigest()[:8]}")
+    place = Place(embedded.directory(), parsed.name, embedded.CHAT_REVISION)
+    return with_template(place, options.chat_template)
 
 
-def open_on(device: str, source: Source, options: ModelOptions) -> "LocalModel":
+def open_on(device: str, source: Place, options: ModelOptions) -> "LocalModel":
     """Load a model onto one device."""
     from mascot_data.models import checkpoints, devices
     from mascot_data.models.decoding import Engine

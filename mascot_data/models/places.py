@@ -1,11 +1,15 @@
 """Where a model's files are and what identifies them. Needs neither torch nor transformers."""
 
 import hashlib
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import NamedTuple
 
 from huggingface_hub import errors as hub_errors
 from huggingface_hub import snapshot_download
+from huggingface_hub.utils.tqdm import are_progress_bars_disabled, disable_progress_bars, enable_progress_bars
 
 from mascot_data.errors import ModelError
 from mascot_data.models.names import ModelName
@@ -38,10 +42,14 @@ def place_of(parsed: ModelName, template: str | None = None) -> Place:
         directory, commit = snapshot(parsed.name, parsed.revision)
         check(directory, parsed.name)
         found = Place(directory, parsed.name, commit)
+    return with_template(found, template)
+
+
+def with_template(place: Place, template: str | None) -> Place:
+    """Return the place with a revision that names a given chat template, which makes other prompts."""
     if template is None:
-        return found
-    # Another template makes other prompts of the same messages.
-    return found._replace(revision=f"{found.revision}+{hashlib.sha256(template.encode()).hexdigest()[:8]}")
+        return place
+    return place._replace(revision=f"{place.revision}+{hashlib.sha256(template.encode()).hexdigest()[:8]}")
 
 
 def snapshot(name: str, revision: str | None) -> tuple[Path, str]:
@@ -52,20 +60,36 @@ def snapshot(name: str, revision: str | None) -> tuple[Path, str]:
     """
     told = f"{name}@{revision}" if revision else name
     try:
-        found = Path(
-            snapshot_download(name, revision=revision, allow_patterns=list(_WANTED), ignore_patterns=list(_UNWANTED))
-        )
+        with nullcontext() if sys.stderr.isatty() else _without_bars():
+            found = Path(
+                snapshot_download(
+                    name, revision=revision, allow_patterns=list(_WANTED), ignore_patterns=list(_UNWANTED)
+                )
+            )
     except hub_errors.GatedRepoError as error:
         raise ModelError(f"{told}: its owner has to grant access on the Hub; then set HF_TOKEN") from error
     except hub_errors.RevisionNotFoundError as error:
         raise ModelError(f"{told}: the repository has no such revision") from error
     except hub_errors.RepositoryNotFoundError as error:
         raise ModelError(f"{told}: the Hub has no such model, or it is private and HF_TOKEN is not set") from error
-    except (hub_errors.LocalEntryNotFoundError, OSError, ValueError) as error:
+    except (hub_errors.HfHubHTTPError, hub_errors.LocalEntryNotFoundError, OSError, ValueError) as error:
         raise ModelError(
             f"{told}: it is not in the local cache and the Hub cannot be reached ({shown(str(error))})"
         ) from error
     return found, found.name
+
+
+@contextmanager
+def _without_bars() -> Iterator[None]:
+    """Show no progress bars meanwhile: they would fill a log."""
+    if are_progress_bars_disabled():
+        yield
+        return
+    disable_progress_bars()
+    try:
+        yield
+    finally:
+        enable_progress_bars()
 
 
 def digest(directory: Path) -> str:

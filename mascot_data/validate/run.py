@@ -47,7 +47,7 @@ def validate(directory: str | Path) -> ValidationReport:
 
     A defect that the rows declare by a flag (a worker pair of the source that is in two splits, say) is no problem; the
     same defect without its flag is one. Candidates and rollouts are checked against what their provenance says of them;
-    configs of later stages (judgments, annotations) are left alone.
+    what other parts say (judgments, preferences) is not looked into.
 
     Raises:
         DatasetError: there is no dataset directory, or its provenance cannot be read.

@@ -178,7 +178,7 @@ def test_what_the_hub_refuses(monkeypatch: pytest.MonkeyPatch, kind: str, words:
         raised = getattr(errors, kind)
         raise raised.__new__(raised, "refused")
 
-    monkeypatch.setattr("mascot_data.models.checkpoints.snapshot_download", refuse)
+    monkeypatch.setattr("mascot_data.models.places.snapshot_download", refuse)
     assert_refused("org/tiny@v1", "org/tiny@v1", words)
 
 

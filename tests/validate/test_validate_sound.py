@@ -95,14 +95,14 @@ def test_several_files_a_split_are_no_problem(tmp_path: Path, monkeypatch: pytes
 
 def test_configs_of_later_stages_are_left_alone(copy: Callable[[str], Path]) -> None:
     root = copy(ES)
-    for config in ("annotations", "judgments"):
+    for config in ("annotations", "mine"):
         (root / "data" / config).mkdir()
         pq.write_table(pa.table({"x": [1]}), root / "data" / config / "train-00000-of-00001.parquet")
     (root / "notes.md").write_text("mine", encoding="utf-8")
     edit_card(
         root,
         lambda header: header["configs"].append(
-            {"config_name": "judgments", "data_files": [{"split": "train", "path": "data/judgments/train-*.parquet"}]}
+            {"config_name": "mine", "data_files": [{"split": "train", "path": "data/mine/train-*.parquet"}]}
         ),
     )
     assert validate(root).problems == []
