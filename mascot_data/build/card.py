@@ -45,8 +45,31 @@ def card(
     files = [file for stated in (facts, *added) for file in _stated(stated)]
     header = yaml.safe_dump(front_matter(corpus, [*files, *strays]), sort_keys=False, allow_unicode=True, width=1000)
     return template.render(
-        header=header, corpus=corpus, facts=facts, account=facts["account"], added=added, flags=FLAGS
+        header=header,
+        corpus=corpus,
+        facts=facts,
+        account=facts["account"],
+        added=added,
+        flags=FLAGS,
+        made_with=_made_with,
+        rows_of=_rows_of,
     )
+
+
+def _made_with(part: Mapping[str, Any]) -> str:
+    """Say the options of a part in a cell of a table; what could break the cell or the page is spelled out."""
+    options = ", ".join(f"{name}: {_plain(value)}" for name, value in part["options"].items() if value is not None)
+    return "".join(f"&#{ord(sign)};" if sign in "|<>&`[]*_\\" else sign for sign in " ".join(options.split()))
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return " ".join(f"{name} {_plain(inner)}" for name, inner in value.items())
+    return " ".join(map(_plain, value)) if isinstance(value, list) else str(value)
+
+
+def _rows_of(part: Mapping[str, Any]) -> int:
+    return sum(stated["rows"] for stated in part["files"].values())
 
 
 def front_matter(corpus: Corpus, files: Sequence[CardFile]) -> dict[str, Any]:

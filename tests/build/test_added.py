@@ -66,6 +66,20 @@ def test_a_part_owns_its_files_and_no_others() -> None:
     ]
 
 
+def test_the_text_of_the_card_tells_of_each_part_and_no_name_can_break_it(root: Path) -> None:
+    rows = sum(pq.read_metadata(path).num_rows for path in root.glob("data/candidates/*.parquet"))
+    assert "seed: 0, personas: " in (text := (root / "README.md").read_text("utf-8"))
+    assert f"| {rows} |" in text
+    options = {"models": ["a|b", "<script>alert(1)</script>", "[x](y) `z`\nnew line"]}
+    add_part(root, CANDIDATES, {}, options, dict)
+    text = (root / "README.md").read_text("utf-8").split("---\n", 2)[2]
+    (line,) = [line for line in text.splitlines() if line.startswith("| candidates |")]
+    assert line.count("|") == 5
+    assert "<script>" not in text
+    assert "[x](y)" not in text
+    assert "new line" in line
+
+
 def test_the_card_names_what_was_added_after_a_rebuild(made: Path) -> None:
     root = made / ES
     assert validate(root).problems == []
