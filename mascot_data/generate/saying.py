@@ -58,13 +58,14 @@ def say_all(
 def think(stage: Stage, prompts: Sequence[Sequence[Message]], max_tokens: int) -> Talk[list[str]]:
     """Ask for a private note on each of several prompts at once: one line each, empty where the model has none.
 
-    It is sampled as speech is, with ``max_tokens`` at most, and no more than speech has.
+    It is sampled as speech is, with ``max_tokens`` at most and no more than speech has, and ends where the model begins
+    to write the conversation.
 
     Raises:
         TalkFailed: the model fails.
     """
     speaker = stage.settings.speaker
-    sampling = replace(speaker, max_tokens=min(max_tokens, speaker.max_tokens))
+    sampling = replace(speaker, max_tokens=min(max_tokens, speaker.max_tokens), stop=stops(stage.names, ""))
     asks = [Ask(tuple(prompt), sampling, (stage.seed(),)) for prompt in prompts]
     found = yield [Question("speaker", ask) for ask in asks]
     return [" ".join(sample.text.split()) for answer in found for sample in samples_in(answer)]
@@ -76,11 +77,11 @@ def choose(stage: Stage, choice: Choice) -> Talk[str]:
     Raises:
         TalkFailed: the model does not tell.
     """
-    (answer,) = yield from choose_all(stage, "director", [choice], stage.settings.director_temperature)
+    (answer,) = yield from choose_all(stage, "director", [choice])
     return answer
 
 
-def choose_all(stage: Stage, part: Part, choices: Sequence[Choice], temperature: float) -> Talk[list[str]]:
+def choose_all(stage: Stage, part: Part, choices: Sequence[Choice]) -> Talk[list[str]]:
     """Have an answer chosen to each of several choices at once; where there is only one answer, nobody is asked.
 
     Raises:
@@ -89,6 +90,7 @@ def choose_all(stage: Stage, part: Part, choices: Sequence[Choice], temperature:
     open_ones = [choice for choice in choices if len(choice.answers) > 1]
     found = (yield [Question(part, choice) for choice in open_ones]) if open_ones else []
     chances = iter([chances_in(answer) for answer in found])
+    temperature = stage.settings.director_temperature
     return [
         choice.answers[pick(next(chances).logprobs, temperature, stage.seed()) if len(choice.answers) > 1 else 0]
         for choice in choices

@@ -55,7 +55,7 @@ class Settings:
         agents_per_turn: Agent turns after each turn of the person, in systems of several agents.
         speaker: Sampling of what agents say.
         user: Sampling of what the simulated person says.
-        director_temperature: Of the draw among the Director's legal choices; 0 takes the likeliest.
+        director_temperature: Of the draw among given answers, such as the Director's; 0 takes the likeliest.
         budget: Context that a prompt shows.
     """
 

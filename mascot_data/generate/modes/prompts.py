@@ -75,7 +75,8 @@ def question(
 
 def asked(stage: Stage, step: str, *, view: str | None = None, strategies: Sequence[str] = ()) -> str:
     """Return the words of a question."""
-    return render(_HERE, "question", step=step, user=stage.scene.user[1], view=view, strategies=strategies)
+    user, domain = stage.scene.user[1], stage.scene.domain
+    return render(_HERE, "question", step=step, user=user, domain=domain, view=view, strategies=strategies)
 
 
 def question_after_examples(stage: Stage, step: str, examples: Sequence[Example], persona: str) -> tuple[Message, ...]:

@@ -51,7 +51,7 @@ def _gate(stage: Stage) -> Talk[str | None]:
     if sum(heard.kind == "user" for heard in stage.heard) < FIRST_TURNS:
         return "the conversation has just begun"
     choice = Choice(question(stage, "gate"), ("Yes", "No"))
-    (seen,) = yield from choose_all(stage, "speaker", [choice], 0)
+    (seen,) = yield from choose_all(stage, "speaker", [choice])
     return None if seen == "Yes" else "emotion, cause and intention are not visible yet"
 
 
@@ -67,7 +67,7 @@ def _strategies(stage: Stage, notes: Sequence[str], cases: Sequence[Case]) -> Ta
     labels = _labels(stage)
     prompts = [question(stage, "strategy", view=view, strategies=labels, notes=notes, cases=cases) for view in ANALYSES]
     choices = [Choice(prompt, labels) for prompt in prompts]
-    return (yield from choose_all(stage, "speaker", choices, stage.settings.director_temperature))
+    return (yield from choose_all(stage, "speaker", choices))
 
 
 def _labels(stage: Stage) -> tuple[str, ...]:
@@ -102,7 +102,7 @@ def _votes(
     stage: Stage, views: Sequence[str | None], names: Sequence[str], known: Mapping[str, Sequence[str]]
 ) -> Talk[list[str]]:
     choices = [Choice(question(stage, "vote", view=view, **known), tuple(names)) for view in views]
-    return (yield from choose_all(stage, "speaker", choices, 0))
+    return (yield from choose_all(stage, "speaker", choices))
 
 
 def _most(votes: Sequence[str]) -> list[str]:
