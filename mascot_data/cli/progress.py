@@ -46,8 +46,8 @@ def _on_bar(bar: Progress, every: int) -> Report:
             tasks[name] = bar.add_task(name, total=total, rate=""), time.monotonic()
         if done % every == 0 or done == total:
             task, start = tasks[name]
-            seconds = max(time.monotonic() - start, 1e-6)
-            bar.update(task, completed=done, rate=f"{done / seconds:,.0f}/s")
+            seconds = time.monotonic() - start
+            bar.update(task, completed=done, rate=_rate(done, seconds))
 
     return report
 
@@ -63,6 +63,12 @@ def _in_lines(every: int) -> Report:
         if now - last >= LOG_SECONDS or done == total:
             last = now
             of = f" of {total:,}" if total else ""
-            print(f"{name}: {done:,}{of}, {done / max(now - start, 1e-6):,.0f}/s", file=sys.stderr, flush=True)
+            print(f"{name}: {done:,}{of}, {_rate(done, now - start)}", file=sys.stderr, flush=True)
 
     return report
+
+
+def _rate(done: int, seconds: float) -> str:
+    """Say how quick it goes: a second, or a minute where that is less than one."""
+    rate = done / max(seconds, 1e-6)
+    return f"{rate:,.0f}/s" if rate >= 1 else f"{rate * 60:,.1f}/min"

@@ -56,7 +56,11 @@ def test_notes_are_one_line_each_and_may_be_empty() -> None:
 def test_the_likeliest_is_chosen_at_temperature_nought() -> None:
     choices = [Choice(PROMPTS[0], ("a", "b", "c")), Choice(PROMPTS[1], ("d",)), Choice(PROMPTS[2], ("e", "f"))]
     fake = Fake(chances=lambda choice: [-1.0, -0.5, -2.0][: len(choice.answers)])
-    assert ended(lambda stage: choose_all(stage, "speaker", choices), fake, Settings(director_temperature=0)) == ["b", "d", "f"]
+    assert ended(lambda stage: choose_all(stage, "speaker", choices), fake, Settings(director_temperature=0)) == [
+        "b",
+        "d",
+        "f",
+    ]
     assert fake.rounds == [("speaker", [choices[0], choices[2]])]
 
 
