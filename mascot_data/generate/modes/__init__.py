@@ -27,7 +27,7 @@ MODES: Mapping[str, Mode] = {
 }
 """Name on the command line and in rows to mode."""
 
-PROMPTS: Mapping[str, str] = {"1": ""}
+PROMPTS: Mapping[str, str] = {"1": "ec059a8da808f22f"}
 """Versions of the prompts, and the digest of each (see ``prompts.prompts_digest``).
 
 A changed template, example or profile needs a new version here; old ones stay.
