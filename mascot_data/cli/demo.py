@@ -12,18 +12,21 @@ from mascot_data.cli.build import account_lines
 from mascot_data.cli.progress import shown_progress
 from mascot_data.errors import PrerequisiteError
 from mascot_data.generate import candidates, rollouts
+from mascot_data.judge import judge
+from mascot_data.preferences import pairs
 from mascot_data.report import report
 from mascot_data.show.find import find_dialogue
 from mascot_data.show.render import render_text
 
 PROMPTS = 6
 TOKENS = 40
+MARGIN = 0.5
 
 
 def demo(
     output: Annotated[Path, typer.Option(help="Folder for the dataset directories.")] = Path("mascot-demo"),
 ) -> None:
-    """Run the main job on the small corpus inside the package: build, show a dialogue, let a model speak, report.
+    """Run the main job on the small corpus inside the package: build, show, candidates, judge, pairs, rollouts, report.
 
     Example: `mascot-data demo`
     """
@@ -49,6 +52,14 @@ def _speak(directory: Path) -> None:
             directory, k=2, splits=["train"], limit=PROMPTS, max_tokens=TOKENS, replace=True, progress=progress
         )
     typer.echo(f"  {replies.rows.total()} rows, {replies.rows['human']} of them what people said")
+    typer.echo(f"mascot-data judge {directory} --judge embedded --split train")
+    with shown_progress(every=1) as progress:
+        scores = judge(directory, splits=["train"], replace=True, progress=progress)
+    for (name, criterion), count in scores.rows.items():
+        typer.echo(f"  {name}  {criterion}: mean {scores.means[name, criterion]:.2f} over {count}")
+    typer.echo(f"mascot-data pairs {directory} --split train --margin {MARGIN}")
+    made = pairs(directory, splits=["train"], margin=MARGIN)
+    typer.echo(f"  {made.pairs.total()} pairs, {made.ties.total()} ties")
     typer.echo(f"mascot-data rollouts {directory} --split test --limit 1 --turns 4 --max-tokens {TOKENS}")
     with shown_progress(every=1) as progress:
         talks = rollouts(

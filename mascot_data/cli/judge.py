@@ -30,12 +30,14 @@ from mascot_data.judge.run import judge as run_judge
 def judge(
     directory: Annotated[Path, typer.Argument(help="The dataset directory.")],
     judge: Annotated[
-        list[str],
+        list[str] | None,
         typer.Option(
             "--judge",
-            help="A model that rates (org/name@revision, a directory, server:NAME@URL); may be given several times.",
+            help="embedded, or a model that rates (org/name@revision, a directory, server:NAME@URL); may be given "
+            "several times.",
+            show_default="embedded",
         ),
-    ],
+    ] = None,
     subject: Annotated[str, typer.Option(help=f"What is judged: {', '.join(SUBJECTS)}.")] = "candidates",
     rubric: Annotated[
         str | None, typer.Option(help="Id of the rubric.", show_default="agent for candidates, else collective")
@@ -62,10 +64,10 @@ def judge(
 
     Stopped at any moment and started again, it goes on where it was.
 
-    A rating is the expected value over the probabilities of the labels 1 to 5, in one forward pass. Small models rate
-    no better than chance.
+    The embedded judge works offline on a CPU; its scores see form, not intent. A model's rating is the expected value
+    over the probabilities of the labels 1 to 5, in one forward pass; small models rate no better than chance.
 
-    Example: `mascot-data judge mascot/esconv-multiagent --judge Qwen/Qwen3-8B --split train`
+    Example: `mascot-data judge mascot/esconv-multiagent --judge embedded --split train`
     """
     wanted: Subject = checked_subject(subject)
     options = model_options(
@@ -83,7 +85,7 @@ def judge(
     with shown_progress(quiet=as_json, every=1) as progress:
         made = run_judge(
             directory,
-            judge,
+            judge or ("embedded",),
             subject=wanted,
             rubric=rubric,
             rubrics=rubrics,

@@ -115,7 +115,7 @@ class _Used(NamedTuple):
 
 def judge(
     directory: str | Path,
-    judges: Sequence[str],
+    judges: Sequence[str] = ("embedded",),
     *,
     subject: Subject = "candidates",
     rubric: str | None = None,
@@ -135,7 +135,7 @@ def judge(
 
     Args:
         directory: The dataset directory.
-        judges: Names of models, which rate; see ``mascot_data.models.names`` and ``judge.rating``.
+        judges: ``embedded``, or names of models, which rate; see ``mascot_data.models.names``.
         subject: ``candidates``, ``blocks`` (those of the corpus) or ``rollouts``.
         rubric: Id of the rubric; by default ``agent`` for candidates, ``collective`` for blocks and rollouts.
         rubrics: Folder with rubrics of your own.
@@ -201,7 +201,7 @@ def _judged(run: _Run, store: Store, options: ModelOptions | None, progress: Pro
     used: list[_Used] = []
     lost: list[Lost] = []
     for name in run.judges:
-        with open_judge(name, run.rubric, options) as judge:
+        with open_judge(name, run.rubric, run.root, run.cards, options) as judge:
             used.append(_Used(judge.name, judge.info, judge.identity, judge.criteria))
             lost += _ask(run, judge, store, counts, progress)
     kept = _Kept(run, store, used)

@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from mascot_data.stats.words import ngrams, words
 
 FULL = 10
@@ -38,8 +40,7 @@ def parroting_cap(share: float) -> float:
 
     Up to a share of 0.20, as in many true turns, there is no cap (5); it falls to 1.5 for a share of 0.60 and more.
     """
-    fall = min(1.0, max(0.0, (share - _ALLOWED) / (_COPY - _ALLOWED)))
-    return _MOST - fall * (_MOST - _LEAST)
+    return float(np.interp(share, (_ALLOWED, _COPY), (_MOST, _LEAST)))
 
 
 def originality(text: str, agents: Sequence[str], people: Sequence[str]) -> float:
