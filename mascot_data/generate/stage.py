@@ -153,8 +153,9 @@ class Stage:
         return mine or actions(source)
 
     def legal_tones(self, card: Card) -> tuple[str, ...]:
-        """Return how an agent may be asked to sound."""
-        return tones([card.id])
+        """Return how an agent may be asked to sound: its own tones, or the default one for a card without any."""
+        every, own = tones([card.id]), table("directives")["tones"].get(card.id, {}).values()
+        return tuple(tone for tone in every if tone in own) or every
 
     def add(self, heard: Heard, step: Step) -> None:
         """Add a generated turn."""
