@@ -9,7 +9,7 @@ demo: $(VENV)/judge
 	$(BIN)/mascot-data demo --output mascot-demo
 
 test: $(VENV)/test
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --numprocesses auto --maxprocesses 4 --dist worksteal
 
 lint: $(VENV)/dev
 	$(BIN)/ruff check .

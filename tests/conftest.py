@@ -11,6 +11,10 @@ from hypothesis import settings
 from mascot_data.build.run import build
 from mascot_data.cli import main
 
+# Tests run side by side: one thread a process is faster than threads that fight for the same cores. torch looks at it,
+# which only the tests themselves import, and so do the processes that they start.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
 # How long an example takes says nothing on a busy machine; speed is measured in benchmarks/.
 settings.register_profile("no-deadline", deadline=None)
 settings.load_profile("no-deadline")
