@@ -1,6 +1,7 @@
 """Where the real corpora are, and datasets built once for many tests."""
 
 import os
+import signal
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -14,6 +15,10 @@ from mascot_data.cli import main
 # Tests run side by side: one thread a process is faster than threads that fight for the same cores. torch looks at it,
 # which only the tests themselves import, and so do the processes that they start.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+# A shell without job control starts what runs in the background with Ctrl-C ignored, and the processes that tests start
+# would take that over.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # How long an example takes says nothing on a busy machine; speed is measured in benchmarks/.
 settings.register_profile("no-deadline", deadline=None)
