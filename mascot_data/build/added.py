@@ -48,7 +48,7 @@ BLOCK_JUDGMENTS = Part("block-judgments", "judgments", "blocks", command="judge"
 PREFERENCES = Part("preferences", "preferences", command="pairs")
 TIES = Part("ties", "ties", command="pairs")
 GROUP_REWARDS = Part("group-rewards", "group_rewards", command="pairs")
-GROUP_PREFERENCES = Part("group-preferences", "preferences", "groups", command="pairs")
+GROUP_PREFERENCES = Part("group-preferences", "group_preferences", command="pairs")
 DIRECTOR_LABELS = Part("director-labels", "director_labels", command="judge")
 PARTS = (
     CANDIDATES,

@@ -23,6 +23,8 @@ from mascot_data.cli.model_options import (
     model_options,
 )
 from mascot_data.cli.progress import shown_progress
+from mascot_data.errors import UsageError
+from mascot_data.judge.director import DirectorReport, label_director
 from mascot_data.judge.run import SUBJECTS, Subject, checked_subject
 from mascot_data.judge.run import judge as run_judge
 
@@ -38,6 +40,12 @@ def judge(
             show_default="embedded",
         ),
     ] = None,
+    task: Annotated[
+        str, typer.Option(help="scores, or director: a model labels what the Director asked for at each turn.")
+    ] = "scores",
+    every: Annotated[
+        bool, typer.Option("--all", help="Task director: label the turns with a human act, and all agents, too.")
+    ] = False,
     subject: Annotated[str, typer.Option(help=f"What is judged: {', '.join(SUBJECTS)}.")] = "candidates",
     rubric: Annotated[
         str | None, typer.Option(help="Id of the rubric.", show_default="agent for candidates, else collective")
@@ -67,6 +75,9 @@ def judge(
     The embedded judge works offline on a CPU; its scores see form, not intent. A model's rating is the expected value
     over the probabilities of the labels 1 to 5, in one forward pass; small models rate no better than chance.
 
+    With --task director a model chooses the action and tone of each turn whose action follows no human act, from the
+    legal ones alone, as the config director_labels.
+
     Example: `mascot-data judge mascot/esconv-multiagent --judge embedded --split train`
     """
     wanted: Subject = checked_subject(subject)
@@ -82,6 +93,25 @@ def judge(
         prices,
         max_cost,
     )
+    if task == "director":
+        with shown_progress(quiet=as_json, every=1) as progress:
+            labelled = label_director(
+                directory,
+                _one_model(judge),
+                every=every,
+                splits=split or (),
+                limit=limit,
+                personas=personas,
+                store=store,
+                replace=replace,
+                options=options,
+                progress=progress,
+            )
+        typer.echo(json.dumps(labelled.as_dict(), indent=2) if as_json else "\n".join(_lines(labelled)))
+        end(labelled.lost)
+        return
+    if task != "scores" or every:
+        raise UsageError("--all is for --task director" if every else f"--task {task}: choose scores or director")
     with shown_progress(quiet=as_json, every=1) as progress:
         made = run_judge(
             directory,
@@ -105,3 +135,22 @@ def judge(
         for (name, criterion), count in made.rows.items():
             typer.echo(f"  {name}  {criterion}: mean {made.means[name, criterion]:.2f} over {count:,}")
     end(made.lost)
+
+
+def _one_model(names: list[str] | None) -> str:
+    if names is None or len(names) != 1 or names[0] == "embedded":
+        raise UsageError("--task director needs one model that chooses: give it with --judge (smollm2-135m, say)")
+    return names[0]
+
+
+def _lines(made: DirectorReport) -> list[str]:
+    rows = ", ".join(f"{split} {count:,}" for split, count in made.rows.items())
+    return [
+        f"{made.directory}: {made.turns:,} turns, {made.skipped:,} more have a human act",
+        f"  labelled  {rows or 'none'} ({made.asked:,} choices, {made.stored:,} more were stored)",
+        *(
+            f"  {one.label:<8}  {one.agree:.1%} of {one.n:,} agree with the corpus ({one.origin}); "
+            f"always the commonest: {one.majority:.1%}"
+            for one in made.agreements
+        ),
+    ]

@@ -58,7 +58,7 @@ def pairs_of(prompt_id: str, replies: Sequence[Judged], strategy: Strategy) -> I
 
 
 def _pair(prompt_id: str, first: Judged, second: Judged) -> Pair | Refused:
-    if _plain(first.text) == _plain(second.text):
+    if plain(first.text) == plain(second.text):
         return Refused("equal-texts")
     compared = compare(first.scores, second.scores)
     if compared is None:
@@ -70,7 +70,8 @@ def _pair(prompt_id: str, first: Judged, second: Judged) -> Pair | Refused:
     return Pair(prompt_id, second, first, turned)
 
 
-def _plain(text: str) -> str:
+def plain(text: str) -> str:
+    """Return a text as it is compared with others: white space and case apart."""
     return " ".join(text.casefold().split())
 
 

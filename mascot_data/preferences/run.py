@@ -1,7 +1,7 @@
 """Make preference pairs for a reward model from judgments, and add them to a dataset as the config ``preferences``."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from pathlib import Path
@@ -13,6 +13,9 @@ from mascot_data.errors import DatasetError, UsageError
 from mascot_data.preferences.pairing import Judged, Pair, Refused, Strategy, balanced, pairs_of
 from mascot_data.preferences.scores import Scored
 from mascot_data.records.dialogue import SCHEMA_VERSION, Split
+
+SCORE_COLUMNS = ("subject_id", "prompt_id", "criterion", "score", "distribution", "judge_name")
+"""Columns of ``judgments`` that pairs are made from."""
 
 _REFUSALS = ("equal-texts", "missing-scores", "balance")
 STRATEGIES: tuple[Strategy, ...] = ("all", "best-worst")
@@ -106,9 +109,7 @@ def pairs(
         counted["prompts"],
         _sizes(kept),
         _sizes({split: found.ties for split, found in made.items()}),
-        Counter(
-            {reason: counted[reason] for reason in ("equal-texts", "missing-scores", "balance") if counted[reason]}
-        ),
+        Counter({reason: counted[reason] for reason in _REFUSALS if counted[reason]}),
         counted["longer"],
         counted["shorter"],
     )
@@ -122,7 +123,15 @@ def pairs(
     }
     for part, found in ((PREFERENCES, kept), (TIES, {split: one.ties for split, one in made.items()})):
         rows = {
-            split: [_row(pair, made[split].prompts[pair.prompt_id]) for pair in some] for split, some in found.items()
+            split: [
+                preference_row(
+                    pair,
+                    f"{pair.prompt_id}#{pair.chosen.k}>{pair.rejected.k}",
+                    made[split].prompts[pair.prompt_id],
+                )
+                for pair in some
+            ]
+            for split, some in found.items()
         }
         add_part(root, part, rows, options, report.summary, base)
     return report
@@ -170,18 +179,12 @@ def _split(
 
 def _judged(root: Path, split: Split, judges: frozenset[str]) -> Iterator[tuple[str, list[Judged]]]:
     """Yield the prompts that have judgments, with their judged candidates, in the order of the rows."""
-    columns = ("subject_id", "prompt_id", "criterion", "score", "distribution", "judge_name")
-    found = groupby(read_rows(root, "judgments", split, columns), lambda row: row["prompt_id"])
+    found = groupby(read_rows(root, "judgments", split, SCORE_COLUMNS), lambda row: row["prompt_id"])
     candidates = groupby(
         read_rows(root, "candidates", split, ("id", "prompt_id", "k", "text")), lambda row: row["prompt_id"]
     )
     for prompt_id, rows in found:
-        scores: dict[str, list[Scored]] = {}
-        for row in rows:
-            if not judges or row["judge_name"] in judges:
-                share = None if row["distribution"] is None else tuple(row["distribution"])
-                scored = Scored(row["judge_name"], row["criterion"], row["score"], share)
-                scores.setdefault(row["subject_id"], []).append(scored)
+        scores = scores_of(rows, judges)
         replies = next((list(of) for prompt, of in candidates if prompt == prompt_id), [])
         if not scores.keys() <= {reply["id"] for reply in replies}:
             raise DatasetError(f"{root}: the judgments are of other candidates; run  mascot-data judge  again")
@@ -192,15 +195,33 @@ def _judged(root: Path, split: Split, judges: frozenset[str]) -> Iterator[tuple[
             yield prompt_id, judged
 
 
-def _row(pair: Pair, prompt: Mapping[str, Any]) -> tuple[Any, ...]:
+def scores_of(rows: Iterable[Mapping[str, Any]], judges: Collection[str]) -> dict[str, list[Scored]]:
+    """Return the scores of each subject from rows of ``judgments``; of all judges where none is named."""
+    scores: dict[str, list[Scored]] = {}
+    for row in rows:
+        if not judges or row["judge_name"] in judges:
+            share = None if row["distribution"] is None else tuple(row["distribution"])
+            scored = Scored(row["judge_name"], row["criterion"], row["score"], share)
+            scores.setdefault(row["subject_id"], []).append(scored)
+    return scores
+
+
+def preference_row(pair: Pair, name: str, of: Mapping[str, Any]) -> tuple[Any, ...]:
+    """Return the row of ``preferences`` for a pair.
+
+    Args:
+        pair: The pair.
+        name: Its id.
+        of: What both answer: dialogue_id, turn_index, persona, subset, prompt and license.
+    """
     compared = pair.compared
     return (
-        f"{pair.prompt_id}#{pair.chosen.k}>{pair.rejected.k}",
-        prompt["dialogue_id"],
-        prompt["turn_index"],
-        prompt["persona"],
-        prompt["subset"],
-        [(message["role"], message["content"]) for message in prompt["prompt"]],
+        name,
+        of["dialogue_id"],
+        of["turn_index"],
+        of["persona"],
+        of["subset"],
+        [(message["role"], message["content"]) for message in of["prompt"]],
         [("assistant", pair.chosen.text)],
         [("assistant", pair.rejected.text)],
         compared.gap,
@@ -213,6 +234,6 @@ def _row(pair: Pair, prompt: Mapping[str, Any]) -> tuple[Any, ...]:
         0,
         pair.chosen.id,
         pair.rejected.id,
-        prompt["license"],
+        of["license"],
         SCHEMA_VERSION,
     )

@@ -58,11 +58,16 @@ def compare(first: Sequence[Scored], second: Sequence[Scored]) -> Compared | Non
     return Compared(criteria, one, other, _probability(ones, others, one - other), judges)
 
 
+def by_criterion(scores: Sequence[Scored]) -> dict[str, float]:
+    """Return the mean over the judges, 1 to 5, under each criterion, in their order."""
+    places = _by_place(scores)
+    return {name: _mean(places, name) for name in dict.fromkeys(criterion for _, criterion in places)}
+
+
 def mean_score(scores: Sequence[Scored]) -> float | None:
     """Return the mean over the criteria of the means over the judges, 1 to 5; None where there are none."""
-    places = _by_place(scores)
-    names = dict.fromkeys(criterion for _, criterion in places)
-    return math.fsum(_mean(places, name) for name in names) / len(names) if names else None
+    found = by_criterion(scores).values()
+    return math.fsum(found) / len(found) if found else None
 
 
 def _by_place(scores: Sequence[Scored]) -> dict[tuple[str, str], Scored]:

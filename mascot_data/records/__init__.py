@@ -14,7 +14,9 @@ from mascot_data.records.dialogue import (
     Speaker,
     Turn,
 )
+from mascot_data.records.director_labels import CorpusLabel, DirectorLabel, Option
 from mascot_data.records.flags import FLAGS
+from mascot_data.records.groups import CriterionScore, GroupReward
 from mascot_data.records.judgments import JudgeModel, Judgment
 from mascot_data.records.preferences import CriterionPair, Preference
 from mascot_data.records.schema import arrow_schema, features_yaml, json_schema
@@ -37,16 +39,21 @@ __all__ = [
     "Block",
     "BlockTurn",
     "Candidate",
+    "CorpusLabel",
     "CriterionPair",
+    "CriterionScore",
     "Dialogue",
     "Directive",
+    "DirectorLabel",
     "DirectorTurn",
     "Evidence",
     "Extra",
     "Generator",
+    "GroupReward",
     "JudgeModel",
     "Judgment",
     "Message",
+    "Option",
     "Outcome",
     "PartModel",
     "Preference",
@@ -74,5 +81,8 @@ ADDED_CONFIGS: dict[str, type[BaseModel]] = {
     "judgments": Judgment,
     "preferences": Preference,
     "ties": Preference,
+    "group_rewards": GroupReward,
+    "group_preferences": Preference,
+    "director_labels": DirectorLabel,
 }
 """Row model of every config that a later command adds."""

@@ -1,4 +1,4 @@
-"""Rows of the config ``preferences``: pairs of replies for a reward model (MASCOT, phase 1)."""
+"""Rows of ``preferences`` and ``ties`` (MASCOT, phase 1: of replies) and ``group_preferences`` (phase 2: of blocks)."""
 
 from typing import Annotated, Literal
 
@@ -18,16 +18,18 @@ class CriterionPair(Row):
 
 
 class Preference(Row):
-    """A pair of replies to one prompt, the better one first."""
+    """A pair of replies to one prompt, or of blocks after one opening, the better one first."""
 
-    id: str = Field(description="`<prompt_id>#<k of chosen>><k of rejected>`, unique.")
+    id: str = Field(
+        description="`<prompt_id>#<k of chosen>><k of rejected>`, unique; of blocks, `<chosen_id>><rejected_id>`."
+    )
     dialogue_id: str = Field(description="The dialogue the turn is in.")
     turn_index: Index = Field(description="The turn's index in the dialogue; of a block, that of its first turn.")
     persona: str | None = Field(description="Persona id of the agent that speaks; null for pairs of blocks.")
     subset: str = Field(description="Reporting group of the dialogue.")
     prompt: list[Message] = Field(description="The prompt that both answer.")
-    chosen: list[Message] = Field(description="One assistant message: the better reply.")
-    rejected: list[Message] = Field(description="One assistant message: the worse reply.")
+    chosen: list[Message] = Field(description="One assistant message: the better reply, or block in lines.")
+    rejected: list[Message] = Field(description="One assistant message: the worse reply, or block in lines.")
     score_gap: Annotated[float, Field(ge=0, le=4)] = Field(description="Difference of the two mean scores.")
     chosen_score: Points = Field(description="Mean score of the chosen reply over the criteria and judges.")
     rejected_score: Points = Field(description="Mean score of the rejected reply over the criteria and judges.")
