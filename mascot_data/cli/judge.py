@@ -94,6 +94,8 @@ def judge(
         max_cost,
     )
     if task == "director":
+        if rubric or rubrics or wanted != "candidates":
+            raise UsageError("--subject, --rubric and --rubrics are for --task scores")
         with shown_progress(quiet=as_json, every=1) as progress:
             labelled = label_director(
                 directory,

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from itertools import combinations
 from typing import Literal, NamedTuple
 
+from mascot_data.generate.candidates import plain
 from mascot_data.preferences.scores import Compared, Scored, compare
 
 Strategy = Literal["all", "best-worst"]
@@ -68,11 +69,6 @@ def _pair(prompt_id: str, first: Judged, second: Judged) -> Pair | Refused:
     turned = compare(second.scores, first.scores)
     assert turned is not None
     return Pair(prompt_id, second, first, turned)
-
-
-def plain(text: str) -> str:
-    """Return a text as it is compared with others: white space and case apart."""
-    return " ".join(text.casefold().split())
 
 
 def balanced(pairs: Sequence[Pair], seed: int) -> list[Pair]:

@@ -20,6 +20,7 @@ from mascot_data.personas import load_personas
 from mascot_data.records import DirectorLabel
 from mascot_data.records.dialogue import SPLITS
 from mascot_data.validate import validate
+from tests.conftest import Command
 from tests.models.scripted import Scripted, no_failure
 
 Fails = Callable[[Question], Failure | None]
@@ -153,3 +154,9 @@ def test_the_model_is_not_shown_who_spoke(root: Path) -> None:
     assert turn["prompt"][0]["content"] == system
     assert "Somebody: I am here." in shown
     assert "\nUser: stop" not in shown.removeprefix(turn["prompt"][1]["content"])
+
+
+def test_options_of_scores_are_not_silently_left_aside(built: dict[str, Path], command: Command) -> None:
+    code, _, errors = command("judge", built["esconv"], "--task", "director", "--judge", "m", "--subject", "blocks")
+    assert code == 2
+    assert "--task scores" in errors
