@@ -32,6 +32,7 @@ class Loop:
         else:
             self.run(_cancel_others())
             self.run(last)
+            self.run(self._loop.shutdown_default_executor())  # names are looked up in threads of their own
             self._loop.call_soon_threadsafe(self._loop.stop)
             self._thread.join()
             self._loop.close()
