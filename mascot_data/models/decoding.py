@@ -6,6 +6,7 @@ digits of its numbers: the noise of its ``n``-th token is the ``n``-th number of
 
 import gc
 from collections.abc import Sequence
+from functools import cached_property
 from math import exp
 from typing import Any
 
@@ -13,6 +14,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from mascot_data.models import packing
 from mascot_data.models.chat import Ask, Chances, Failure, Sample
 from mascot_data.models.drawing import Draft, draw, noise
 from mascot_data.models.prompting import Parts, Prompts
@@ -20,6 +22,7 @@ from mascot_data.models.reading import Readings
 from mascot_data.models.rows import Reading
 
 _DROPPED_SHARE = 8
+_MOST_PACKED = 4096  # tokens behind a root in one pass: the mask grows as their square
 NAN = Failure("nan-logits", "the model computed something that is not a number: try another --dtype")
 
 
@@ -85,7 +88,32 @@ class Engine:
                 draft.add(int(token), logprob, self._ends)
         return tokens
 
+    @cached_property
+    def packs(self) -> bool:
+        """Whether choices can be read as packed trees: found by trying."""
+        if not Reading(self._model).is_plain:
+            return False
+        try:
+            trial = [list(answer.logprobs) for answer in self._packed(packing.TRIAL) if isinstance(answer, Chances)]
+        except (RuntimeError, ValueError, TypeError, IndexError, AttributeError, NotImplementedError):
+            return False
+        alone = (self._choose([parts])[0] for parts in packing.TRIAL)
+        wanted = [list(answer.logprobs) for answer in alone if isinstance(answer, Chances)]
+        return len(trial) == len(wanted) > 0 and packing.close(trial, wanted, self._model.dtype)
+
     def choose(self, choices: Sequence[Parts]) -> list[Chances | Failure]:
+        """Answer choices, packed as trees where the model takes them."""
+        return self._packed(choices) if self.packs else self._choose(choices)
+
+    def _packed(self, choices: Sequence[Parts]) -> list[Chances | Failure]:
+        with torch.inference_mode():
+            read = packing.read_packs(self._model, choices, min(2 * self._chunk, _MOST_PACKED), self._chunk)
+            found = {place: _chances(choices[place], logprobs) for place, logprobs in read}
+        # What is not a number spreads over a whole pack: each of its choices is read by itself.
+        found |= {place: self._choose([choices[place]])[0] for place in found if found[place] is NAN}
+        return [found[place] for place in range(len(choices))]
+
+    def _choose(self, choices: Sequence[Parts]) -> list[Chances | Failure]:
         """Answer choices; a prompt is read once, then its answers side by side."""
         pairs = [(row, answer) for row, parts in enumerate(choices) for answer in parts.answers]
         with torch.inference_mode():

@@ -95,7 +95,7 @@ class LocalModel:
 
     def parted(self, questions: Sequence[Ask | Choice], budgets: int = 1) -> list[list[int]]:
         """Part questions into runs of some batches each, the largest run of a kind first."""
-        sizes = [size_of(question, self._prepared(question)) for question in questions]
+        sizes = [self._size(question, self._prepared(question)) for question in questions]
         found: list[list[int]] = []
         for kind in (Ask, Choice):
             places = [place for place, question in enumerate(questions) if isinstance(question, kind)]
@@ -122,16 +122,20 @@ class LocalModel:
             parts = self._prompts.parts_of(question)
         except TemplateRefusal as error:
             return Failure("template", f"the chat template does not take the messages: {error}")
-        length, context = size_of(question, parts).length, self.context_tokens
+        length, context = size_of(question, parts, packs=False).length, self.context_tokens
         if context is not None and length > context:
             what = f"prompt and answer may have {length} tokens, but the model takes {context}: shorten either"
             return Failure("context-too-long", what)
         return parts
 
+    def _size(self, question: Ask | Choice, parts: Parts | Failure) -> Size:
+        packs = isinstance(question, Choice) and isinstance(parts, Parts) and self._engine.packs
+        return size_of(question, parts, packs=packs)
+
     def _answered(self, questions: Sequence[Any]) -> list[Any]:
         """Answer questions of one kind; a batch that does not fit in memory is parted again, into smaller ones."""
         found: dict[int, Any] = {place: self._prepared(question) for place, question in enumerate(questions)}
-        sizes = [size_of(question, found[place]) for place, question in enumerate(questions)]
+        sizes = [self._size(question, found[place]) for place, question in enumerate(questions)]
         waiting = self._parted([place for place in found if not isinstance(found[place], Failure)], sizes)
         while waiting:
             batch = waiting.popleft()

@@ -11,6 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from mascot_data.models.parting import shared_tokens
 from mascot_data.models.rows import SPARE, Prompt, Reading, RoomyLayer
 
 _WORTH_SHARING = 32
@@ -99,6 +100,4 @@ def _grouped(prompts: Sequence[Prompt], chunk: int) -> list[list[int]]:
 
 def _common(rows: Sequence[Prompt]) -> int:
     """Return how many first tokens rows share."""
-    first, last = min(map(tuple, rows)), max(map(tuple, rows))
-    pairs = zip(first, last, strict=False)
-    return next((place for place, (one, other) in enumerate(pairs) if one != other), min(len(first), len(last)))
+    return shared_tokens(min(map(tuple, rows)), max(map(tuple, rows)))

@@ -114,6 +114,28 @@ class Reading:
         """Read several more tokens in every row and return the logits (float32) after each of them."""
         return self._forward(tokens, torch.ones_like(tokens), 0)
 
+    def branched(self, tokens: Prompt, depths: Sequence[int], ends: Sequence[int], places: Sequence[int]) -> Tensor:
+        """Read a tree behind what was read (one row without padding), and return the logits (float32) at places of it.
+
+        ``depths`` are the tokens' distances from the root, ``ends`` where the subtree of each token is over. A token
+        sees all that was read and the tokens in whose subtrees it is. Nothing else can be read afterwards.
+        """
+        device, known = self._model.device, self.mask.shape[1]
+        order, until = torch.arange(len(tokens), device=device), torch.tensor(ends, device=device)
+        hidden = (order[None, :] > order[:, None]) | (order[:, None] >= until[None, :])
+        mask = torch.zeros((len(tokens), known + len(tokens)), dtype=self._model.dtype, device=device)
+        mask[:, known:].masked_fill_(hidden, torch.finfo(mask.dtype).min)
+        found = self._model(
+            input_ids=torch.tensor([list(tokens)], device=device),
+            attention_mask=mask[None, None],
+            position_ids=known + torch.tensor([list(depths)], device=device),
+            cache=self._cache,
+            use_cache=True,
+            logits_to_keep=torch.tensor(places, device=device),
+        )
+        logits: Tensor = found.logits[0].float()
+        return logits
+
     def _forward(self, tokens: Tensor, mask: Tensor, kept: int) -> Tensor:
         read = self.mask.sum(1, keepdim=True).expand(len(tokens), 1)
         self.mask = torch.cat([self.mask.expand(len(tokens), -1), mask], dim=1)

@@ -118,7 +118,7 @@ def test_a_question_with_too_many_samples_gets_them_a_few_at_a_time(tiny: Path) 
 
 def test_a_question_that_does_not_fit_alone_fails_alone(tiny: Path, wanted: list[Answer]) -> None:
     def watch(mask: Any) -> None:
-        if mask.shape[1] > 100:
+        if mask.shape[-1] > 100:
             raise MemoryError
 
     long = Ask((("user", "word " * 30),), SAMPLING, (1, 2))
