@@ -14,11 +14,15 @@ from mascot_data.records.dialogue import Split
 
 
 class Spoken(NamedTuple):
-    """A turn of the room: the speaker's name, its persona (None: a person), and what is said."""
+    """A turn of the room: the speaker's name, its persona, and what is said.
+
+    Without a persona it is a person's, or, where ``agent`` says so, that of an assistant without a card.
+    """
 
     name: str
     persona: str | None
     text: str
+    agent: bool = False
 
 
 class Reply(NamedTuple):
@@ -144,7 +148,7 @@ def _block_context(rows: list[dict[str, Any]], cards: Personas) -> Context:
 def _turn(turn: dict[str, Any], cards: Personas) -> Spoken:
     persona = turn["persona"]
     name = cards.cards[persona].name if persona in cards.cards else turn["speaker"]
-    return Spoken(name, persona, turn["text"])
+    return Spoken(name, persona, turn["text"], turn["kind"] == "agent")
 
 
 def _spoken(said: list[Said], cards: Personas) -> tuple[Spoken, ...]:

@@ -247,6 +247,15 @@ def test_a_block_without_an_agent_has_no_score(of_blocks: EmbeddedJudge) -> None
     assert isinstance(found, Failure)
 
 
+def test_an_assistant_without_a_card_is_scored_but_for_a_persona(of_blocks: EmbeddedJudge) -> None:
+    said = (Spoken("user", None, HEARD[0].text), Spoken("assistant", None, REFLECTION, agent=True))
+    (found,) = of(of_blocks, block()._replace(replies=(Reply("b", None, said),)))
+    assert set(found) == {"group-originality", "group-relevance", "group-engagement"}
+    again = (*said, Spoken("user", None, "yes"), said[1])
+    (copied,) = of(of_blocks, block()._replace(replies=(Reply("b", None, again),)))
+    assert copied["group-originality"] < found["group-originality"]
+
+
 def test_a_person_in_a_meeting_with_the_name_of_a_card_is_no_agent(of_blocks: EmbeddedJudge) -> None:
     ((found,),) = of_blocks.judge([block(("project-manager", "let us begin"))])
     assert isinstance(found, Failure)

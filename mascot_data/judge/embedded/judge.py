@@ -11,7 +11,7 @@ from typing import Self
 from mascot_data.errors import UsageError
 from mascot_data.judge.embedded.hostility import hostility_cap
 from mascot_data.judge.embedded.kinds import Chance
-from mascot_data.judge.embedded.measures import Item, Measured, Measures
+from mascot_data.judge.embedded.measures import Item, Measured, Measures, is_agent
 from mascot_data.judge.embedded.overlap import parroting_cap
 from mascot_data.judge.embedded.scales import EVEN, LIKELIHOOD, as_of_four, points
 from mascot_data.judge.rubric import Rubric
@@ -21,7 +21,7 @@ from mascot_data.models.chat import Failure
 from mascot_data.models.store import key_of
 from mascot_data.stats.turn_taking import speaker_entropy
 
-VERSION = "1"
+VERSION = "2"
 """Raised whenever the way from a context and a reply to a score changes."""
 
 OF_REPLIES = ("emotion", "empathy", "consistency", "relevance", "contribution")
@@ -41,7 +41,8 @@ class EmbeddedJudge:
 
     Of a block, over its agent turns: ``group-fidelity`` is the mean probability of the turns' personas,
     ``group-originality`` their mean originality, ``group-relevance`` how well each follows from those before it,
-    ``group-engagement`` how evenly agents speak and how often they ask the person something.
+    ``group-engagement`` how evenly agents speak and how often they ask the person something. An assistant without a
+    card has no persona to keep to: its blocks have no ``group-fidelity``.
     """
 
     def __init__(self, measures: Measures, rubric: Rubric, revision: str) -> None:
@@ -112,8 +113,8 @@ def _items(context: Context, reply: Reply) -> list[Item]:
     heard: list[Spoken] = list(context.heard)
     items = []
     for turn in reply.turns:
-        if turn.persona in cards:
-            card = cards[turn.persona]
+        if is_agent(turn, context.roster):
+            card = cards.get(turn.persona or "")
             items.append(Item(context.source, card, context.roster, context.directive, tuple(heard), turn.text))
         heard.append(turn)
     return items
@@ -169,13 +170,13 @@ def _engagement(context: Context, block: Reply) -> float:
 
     A round is what agents say between two turns of people. A single agent turn is as even as it can be.
     """
-    agents = {card.id for card in context.roster}
     rounds: list[str] = []
     open_ = False
     for turn in block.turns:
-        if turn.persona in agents:
+        agent = is_agent(turn, context.roster)
+        if agent:
             rounds = [*rounds[:-1], f"{rounds[-1]} {turn.text}"] if open_ else [*rounds, turn.text]
-        open_ = turn.persona in agents
-    speakers = [turn.persona for turn in block.turns if turn.persona in agents]
-    even = speaker_entropy([one for one in speakers if one], len(agents)).value
+        open_ = agent
+    speakers = [turn.persona or turn.name for turn in block.turns if is_agent(turn, context.roster)]
+    even = speaker_entropy(speakers, len(context.roster)).value
     return fmean([1.0 if even is None else even, fmean("?" in one for one in rounds)])

@@ -22,10 +22,13 @@ _REMEMBERED = 20_000
 
 
 class Item(NamedTuple):
-    """A turn of an agent: whose, what was asked of it, what was heard before it, and what it says."""
+    """A turn of an agent: whose, what was asked of it, what was heard before it, and what it says.
+
+    The ``card`` is None for an assistant without a persona.
+    """
 
     source: str
-    card: Card
+    card: Card | None
     roster: tuple[Card, ...]
     directive: Directive | None
     heard: tuple[Spoken, ...]
@@ -37,14 +40,21 @@ class Item(NamedTuple):
 
     def is_agent(self, one: Spoken) -> bool:
         """Tell whether a turn is of an agent: the name of somebody in a meeting can be that of a card, too."""
-        return one.persona is not None and any(one.persona == card.id for card in self.roster)
+        return is_agent(one, self.roster)
+
+
+def is_agent(turn: Spoken, roster: Sequence[Card]) -> bool:
+    """Tell whether a turn is of somebody on the roster, or of an assistant without a card."""
+    if turn.persona is None:
+        return turn.agent
+    return any(turn.persona == card.id for card in roster)
 
 
 class Measured(NamedTuple):
     """What was measured of a turn.
 
     Attributes:
-        persona: That it is this persona's and not another's of the roster; None with nobody else on it.
+        persona: That it is this persona's and not another's of the roster; None without a card or anybody else on it.
         action: That it does what the directive's verb says; None without a directive, or for an unknown verb.
         warmth: That it is of a warm kind rather than of a factual one.
         follows: That it is the true next turn and not a random one; 0.5 where nothing was heard yet.
@@ -87,7 +97,7 @@ class Measures:
     def _measured(self, item: Item, row: int, kinds: Kinds, follows: float) -> Measured:
         agents, people = item.said(by_agents=True), item.said(by_agents=False)
         return Measured(
-            kinds.persona(row, item.card, item.roster),
+            kinds.persona(row, item.card, item.roster) if item.card else None,
             kinds.action(row, item.source, item.directive, {card.id: card for card in item.roster}),
             kinds.warmth(row),
             follows,
