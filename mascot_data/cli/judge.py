@@ -25,6 +25,7 @@ from mascot_data.cli.model_options import (
 from mascot_data.cli.progress import shown_progress
 from mascot_data.errors import UsageError
 from mascot_data.judge.director import DirectorReport, label_director
+from mascot_data.judge.judges import METHODS, RATING
 from mascot_data.judge.run import SUBJECTS, Subject, checked_subject
 from mascot_data.judge.run import judge as run_judge
 
@@ -35,9 +36,14 @@ def judge(
         list[str] | None,
         typer.Option(
             "--judge",
-            help="embedded, or a model that rates (org/name@revision, a directory, server:NAME@URL); may be given "
-            "several times.",
+            help="embedded, or a model (org/name@revision, a directory, server:NAME@URL); may be given several times.",
             show_default="embedded",
+        ),
+    ] = None,
+    method: Annotated[
+        list[str] | None,
+        typer.Option(
+            help=f"How models judge: {', '.join(METHODS)}; may be given several times.", show_default="rating"
         ),
     ] = None,
     task: Annotated[
@@ -73,7 +79,9 @@ def judge(
     Stopped at any moment and started again, it goes on where it was.
 
     The embedded judge works offline on a CPU; its scores see form, not intent. A model's rating is the expected value
-    over the probabilities of the labels 1 to 5, in one forward pass; small models rate no better than chance.
+    over the probabilities of the labels 1 to 5, in one forward pass; small models rate no better than chance. Method
+    pairwise compares every two replies in both orders, likelihood takes how likely the model finds a reply, and text
+    reads written scores, for models that tell no probabilities.
 
     With --task director a model chooses the action and tone of each turn whose action follows no human act, from the
     legal ones alone, as the config director_labels.
@@ -94,8 +102,8 @@ def judge(
         max_cost,
     )
     if task == "director":
-        if rubric or rubrics or wanted != "candidates":
-            raise UsageError("--subject, --rubric and --rubrics are for --task scores")
+        if rubric or rubrics or method or wanted != "candidates":
+            raise UsageError("--subject, --method, --rubric and --rubrics are for --task scores")
         with shown_progress(quiet=as_json, every=1) as progress:
             labelled = label_director(
                 directory,
@@ -118,6 +126,7 @@ def judge(
         made = run_judge(
             directory,
             judge or ("embedded",),
+            methods=method or (RATING,),
             subject=wanted,
             rubric=rubric,
             rubrics=rubrics,
@@ -136,6 +145,10 @@ def judge(
         typer.echo(f"  judged    {made.judged:,} replies, {made.stored:,} more were stored")
         for (name, criterion), count in made.rows.items():
             typer.echo(f"  {name}  {criterion}: mean {made.means[name, criterion]:.2f} over {count:,}")
+        for name, gap in made.order_gaps.items():
+            typer.echo(f"  {name}  both orders: {gap:.2f} apart")
+        for criterion, gap in made.disagreements.items():
+            typer.echo(f"  judges    {criterion}: {gap:.2f} apart")
     end(made.lost)
 
 

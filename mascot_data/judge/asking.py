@@ -4,6 +4,7 @@ The order is that of what changes least: rubric, persona and context, reply, cri
 so that a packed tree, a repeated cache or a server's prefix cache reads it once.
 """
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,6 +17,9 @@ from mascot_data.models.store import key_of
 
 PREFIX = "Score: "
 LABELS = ("1", "2", "3", "4", "5")
+BETTER = "Better: "
+SIDES = ("A", "B")
+_BETWEEN = "\n>>>\n\nB:\n<<<\n"
 _PROMPTS = Path(__file__).parent / "prompts"
 
 
@@ -27,28 +31,63 @@ class Tree(NamedTuple):
     branches: tuple[str, ...]
     leaves: tuple[str, ...]
 
+    def messages(self, branch: int, leaf: int) -> tuple[Message, ...]:
+        """Return what is shown of one reply under one leaf."""
+        return self._shown(self.branches[branch] + self.leaves[leaf])
+
     def choice(self, branch: int, leaf: int) -> Choice:
         """Return the question for one reply and one criterion."""
-        text = self.trunk + self.branches[branch] + self.leaves[leaf]
-        messages: tuple[Message, ...] = (("system", self.system), ("user", text))
-        return Choice(messages, LABELS, PREFIX)
+        return Choice(self.messages(branch, leaf), LABELS, PREFIX)
+
+    def comparison(self, first: int, second: int, leaf: int) -> Choice:
+        """Return the question which of two replies is better under one criterion."""
+        text = f"{self.branches[first]}{_BETWEEN}{self.branches[second]}{self.leaves[leaf]}"
+        return Choice(self._shown(text), SIDES, BETTER)
+
+    def _shown(self, text: str) -> tuple[Message, ...]:
+        return (("system", self.system), ("user", self.trunk + text))
 
 
 def tree(context: Context, rubric: Rubric) -> Tree:
     """Return what a judge is shown of a context: a branch a reply, a leaf a criterion, in order."""
+    return _tree(context, rubric, "rating", [leaf(criterion) for criterion in rubric.criteria])
+
+
+def comparison(context: Context, rubric: Rubric) -> Tree:
+    """Return what a judge is shown of every two replies to a context, a leaf a criterion."""
+    return _tree(context, rubric, "pairwise", [_leaf("better", criterion=one) for one in rubric.criteria])
+
+
+def in_words(context: Context, rubric: Rubric) -> Tree:
+    """Return what a judge is shown that writes its scores: a branch a reply, and a single leaf for all criteria."""
+    return _tree(context, rubric, "text", [_leaf("scores", criteria=rubric.criteria)])
+
+
+def _tree(context: Context, rubric: Rubric, method: str, leaves: Sequence[str]) -> Tree:
     room = "\n".join(to_line(one.name, one.text) for one in context.heard) or SILENCE
-    about = {"card": context.card, "roster": context.roster, "directive": context.directive, "room": _closed(room)}
+    heading = ("Reply A" if method == "pairwise" else "The reply") if context.card else "How it went on"
+    about = {
+        "card": context.card,
+        "roster": context.roster,
+        "directive": context.directive,
+        "room": _closed(room),
+        "heading": f"{heading}, A" if method == "pairwise" and not context.card else heading,
+    }
     return Tree(
-        system=render(_PROMPTS, "rubric", criteria=rubric.criteria),
+        system=render(_PROMPTS, "rubric", criteria=rubric.criteria, method=method),
         trunk=f"{render(_PROMPTS, 'context', **about)}\n",
         branches=tuple(_closed(_spoken(reply)) for reply in context.replies),
-        leaves=tuple(f"\n{leaf(criterion)}" for criterion in rubric.criteria),
+        leaves=tuple(f"\n{one}" for one in leaves),
     )
 
 
 def leaf(criterion: Criterion) -> str:
     """Return what asks for one criterion."""
-    return render(_PROMPTS, "criterion", criterion=criterion)
+    return _leaf("criterion", criterion=criterion)
+
+
+def _leaf(name: str, **values: object) -> str:
+    return render(_PROMPTS, name, **values)
 
 
 def prompt_hash(tree: Tree, branch: int) -> str:

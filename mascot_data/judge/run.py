@@ -12,7 +12,7 @@ from mascot_data.build.added import BLOCK_JUDGMENTS, JUDGMENTS, Part, add_part, 
 from mascot_data.build.reading import splits_of
 from mascot_data.errors import UsageError
 from mascot_data.generate.candidates import Lost
-from mascot_data.judge.judges import open_judge
+from mascot_data.judge.judges import RATING, judges_of, open_judge
 from mascot_data.judge.rubric import Rubric, load_rubrics
 from mascot_data.judge.subject import Context, Reply, block_contexts, candidate_contexts
 from mascot_data.judge.verdict import Judge, JudgeInfo, Verdict, Verdicts
@@ -40,6 +40,9 @@ class JudgeReport:
     """What a run did; ``judged`` and ``stored`` count replies, ``rows`` judgments by judge and criterion.
 
     ``means`` has the mean score by judge and criterion. ``lost`` are replies, or criteria of replies, without a score.
+    ``order_gaps`` says, of judges that compare, how far their two orders are apart on average (0 to 1).
+    ``disagreements`` has, by criterion that several judges scored, how far apart the highest and the lowest score of a
+    reply are on average (0 to 4).
     """
 
     directory: Path
@@ -49,6 +52,8 @@ class JudgeReport:
     stored: int
     rows: Counter[tuple[str, str]] = field(default_factory=Counter)
     means: dict[tuple[str, str], float] = field(default_factory=dict)
+    order_gaps: dict[str, float] = field(default_factory=dict)
+    disagreements: dict[str, float] = field(default_factory=dict)
     lost: list[Lost] = field(default_factory=list)
 
     def as_dict(self) -> dict[str, Any]:
@@ -63,6 +68,8 @@ class JudgeReport:
                 {"judge": judge, "criterion": criterion, "rows": count, "mean": self.means[judge, criterion]}
                 for (judge, criterion), count in sorted(self.rows.items())
             ],
+            "order_gaps": self.order_gaps,
+            "disagreements": self.disagreements,
             "lost": [lost._asdict() for lost in self.lost],
         }
 
@@ -75,6 +82,7 @@ class _Run:
     base: Mapping[str, Any]
     subject: Subject
     judges: Sequence[str]
+    methods: Sequence[str]
     rubric: Rubric
     splits: Sequence[Split]
     limit: int | None
@@ -90,6 +98,7 @@ class _Run:
         return {
             "subject": self.subject,
             "judges": list(self.judges),
+            "methods": list(self.methods),
             "rubric": self.rubric.label,
             "personas": self.cards.digest(),
             "splits": list(self.splits),
@@ -111,12 +120,14 @@ class _Used(NamedTuple):
     info: JudgeInfo
     identity: str
     criteria: tuple[str, ...]
+    compares: bool
 
 
 def judge(
     directory: str | Path,
     judges: Sequence[str] = ("embedded",),
     *,
+    methods: Sequence[str] = (RATING,),
     subject: Subject = "candidates",
     rubric: str | None = None,
     rubrics: str | Path | None = None,
@@ -135,7 +146,8 @@ def judge(
 
     Args:
         directory: The dataset directory.
-        judges: ``embedded``, or names of models, which rate; see ``mascot_data.models.names``.
+        judges: ``embedded``, or names of models; see ``mascot_data.models.names``.
+        methods: How models judge: ``rating``, ``pairwise``, ``likelihood``, ``text``; each of them with each model.
         subject: ``candidates``, ``blocks`` (those of the corpus) or ``rollouts``.
         rubric: Id of the rubric; by default ``agent`` for candidates, ``collective`` for blocks and rollouts.
         rubrics: Folder with rubrics of your own.
@@ -157,13 +169,12 @@ def judge(
     root = Path(directory)
     chosen = _rubric(checked_subject(subject), rubric, None if rubrics is None else Path(rubrics))
     cards = load_personas(None if personas is None else Path(personas))
-    if not judges or len(set(judges)) < len(judges):
-        raise UsageError("give at least one --judge, and none of them twice")
+    judges_of(judges, methods)
     if limit is not None and limit < 1:
         raise UsageError("--limit must be 1 or more")
     part = JUDGMENTS if subject == "candidates" else BLOCK_JUDGMENTS
     base = read_base(root, part)
-    run = _Run(root, base, subject, list(judges), chosen, splits_of(splits), limit, cards)
+    run = _Run(root, base, subject, list(judges), list(methods), chosen, splits_of(splits), limit, cards)
     if not replace:
         check_options(root, part, run.options(), _GROWING)
     with Store(Path(store) if store else default_store(root)) as scores:
@@ -200,9 +211,9 @@ def _judged(run: _Run, store: Store, options: ModelOptions | None, progress: Pro
         counts["replies"] += len(context.replies)
     used: list[_Used] = []
     lost: list[Lost] = []
-    for name in run.judges:
-        with open_judge(name, run.rubric, run.root, run.cards, options) as judge:
-            used.append(_Used(judge.name, judge.info, judge.identity, judge.criteria))
+    for name, method in judges_of(run.judges, run.methods):
+        with open_judge(name, method, run.rubric, run.root, run.cards, options) as judge:
+            used.append(_Used(judge.name, judge.info, judge.identity, judge.criteria, judge.compares))
             lost += _ask(run, judge, store, counts, progress)
     kept = _Kept(run, store, used)
     add_part(
@@ -215,7 +226,9 @@ def _judged(run: _Run, store: Store, options: ModelOptions | None, progress: Pro
         counts["judged"],
         counts["stored"],
         kept.counts,
-        {place: kept.sums[place] / count for place, count in kept.counts.items()},
+        kept.means(),
+        kept.order_gaps.means(),
+        kept.disagreements.means(),
         lost,
     )
 
@@ -232,12 +245,14 @@ def _chunks(run: _Run, split: Split | None = None) -> Iterator[list[Context]]:
         yield chunk
 
 
-def _keys(identity: str, criteria: Sequence[str], context: Context) -> list[list[str]]:
-    """Return for every reply of a context the keys of its verdicts, in the order of the criteria."""
+def _keys(judge: Judge | _Used, context: Context) -> list[list[str]]:
+    """Return for every reply of a context the keys of its verdicts, in the order of the judge's criteria."""
     cards = context.roster if context.card is None else (context.card,)
     shared = [context.subject, context.source, [card.model_dump(mode="json") for card in cards]]
-    base = key_of("judge", identity, *shared, context.directive, context.heard)
-    return [[key_of(base, reply.turns, criterion) for criterion in criteria] for reply in context.replies]
+    base = key_of("judge", judge.identity, *shared, context.directive, context.heard)
+    if judge.compares:
+        base = key_of(base, [reply.turns for reply in context.replies])
+    return [[key_of(base, reply.turns, criterion) for criterion in judge.criteria] for reply in context.replies]
 
 
 def _ask(run: _Run, judge: Judge, store: Store, counts: Counter[str], progress: Progress | None) -> list[Lost]:
@@ -245,10 +260,10 @@ def _ask(run: _Run, judge: Judge, store: Store, counts: Counter[str], progress: 
     lost: list[Lost] = []
     done = 0
     for chunk in _chunks(run):
-        keys = [_keys(judge.identity, judge.criteria, context) for context in chunk]
+        keys = [_keys(judge, context) for context in chunk]
         stored = store.get([key for context in keys for reply in context for key in reply]).keys()
         for batch in judge.batches(chunk):
-            open_ones = {place: _open(chunk[place], keys[place], stored) for place in batch}
+            open_ones = {place: _open(judge, chunk[place], keys[place], stored) for place in batch}
             places = [place for place, replies in open_ones.items() if replies]
             asked = [chunk[place]._replace(replies=tuple(open_ones[place])) for place in places]
             new: dict[str, Any] = {}
@@ -269,8 +284,10 @@ def _ask(run: _Run, judge: Judge, store: Store, counts: Counter[str], progress: 
     return lost
 
 
-def _open(context: Context, keys: Sequence[Sequence[str]], stored: Collection[str]) -> list[Reply]:
-    return [reply for reply, mine in zip(context.replies, keys, strict=True) if not all(key in stored for key in mine)]
+def _open(judge: Judge, context: Context, keys: Sequence[Sequence[str]], stored: Collection[str]) -> list[Reply]:
+    """Return the replies that lack a verdict; where replies are compared, all of them if one does."""
+    found = [reply for reply, mine in zip(context.replies, keys, strict=True) if not all(key in stored for key in mine)]
+    return list(context.replies) if found and judge.compares else found
 
 
 def _losses(judge: Judge, reply: Reply, verdicts: Verdicts) -> Iterator[Lost]:
@@ -289,31 +306,45 @@ class _Kept:
     def __init__(self, run: _Run, store: Store, judges: Sequence[_Used]) -> None:
         self._run, self._store, self._judges = run, store, judges
         self.counts: Counter[tuple[str, str]] = Counter()
-        self.sums: defaultdict[tuple[str, str], float] = defaultdict(float)
+        self._sums: defaultdict[tuple[str, str], float] = defaultdict(float)
+        self.order_gaps, self.disagreements = _Means(), _Means()
+
+    def means(self) -> dict[tuple[str, str], float]:
+        """Return the mean scores by judge and criterion."""
+        return {place: self._sums[place] / count for place, count in self.counts.items()}
 
     def summary(self) -> dict[str, Any]:
         """Return the counts, and the judges, for the provenance."""
         return {
             "judges": [{"name": judge.name, **judge.info._asdict()} for judge in self._judges],
             "rows": {f"{name} {criterion}": count for (name, criterion), count in sorted(self.counts.items())},
+            "order_gaps": self.order_gaps.means(),
+            "disagreements": self.disagreements.means(),
         }
 
     def rows(self, split: Split) -> Iterator[tuple[Any, ...]]:
         """Yield the rows of a split: reply by reply, judge by judge, criterion by criterion, then their mean."""
         for chunk in _chunks(self._run, split):
-            keys = [[_keys(judge.identity, judge.criteria, context) for judge in self._judges] for context in chunk]
+            keys = [[_keys(judge, context) for judge in self._judges] for context in chunk]
             stored = self._store.get([key for one in keys for judge in one for reply in judge for key in reply])
             for context, of_judges in zip(chunk, keys, strict=True):
                 for place, reply in enumerate(context.replies):
+                    scores: defaultdict[str, list[float]] = defaultdict(list)
                     for judge, of_replies in zip(self._judges, of_judges, strict=True):
                         found = [Verdict(*stored[key]) for key in of_replies[place] if key in stored]
                         whole = len(found) == len(judge.criteria)
                         for verdict in [*found, _mean(found)] if whole else found:
+                            scores[verdict.criterion].append(verdict.score)
                             yield self._row(context, reply, judge, verdict)
+                    for criterion, several in scores.items():
+                        if len(several) > 1:
+                            self.disagreements.add(criterion, max(several) - min(several))
 
     def _row(self, context: Context, reply: Reply, judge: _Used, verdict: Verdict) -> tuple[Any, ...]:
         self.counts[judge.name, verdict.criterion] += 1
-        self.sums[judge.name, verdict.criterion] += verdict.score
+        self._sums[judge.name, verdict.criterion] += verdict.score
+        if verdict.order_gap is not None:
+            self.order_gaps.add(judge.name, verdict.order_gap)
         return (
             f"{reply.id}!{verdict.criterion}!{judge.name}",
             reply.id,
@@ -327,6 +358,7 @@ class _Kept:
             verdict.distribution,
             verdict.label_mass,
             verdict.value,
+            verdict.order_gap,
             verdict.method,
             judge.info,
             judge.name,
@@ -336,6 +368,20 @@ class _Kept:
             context.license,
             SCHEMA_VERSION,
         )
+
+
+class _Means:
+    """Means by name."""
+
+    def __init__(self) -> None:
+        self._sums: dict[str, tuple[float, int]] = {}
+
+    def add(self, name: str, value: float) -> None:
+        total, count = self._sums.get(name, (0.0, 0))
+        self._sums[name] = total + value, count + 1
+
+    def means(self) -> dict[str, float]:
+        return {name: round(total / count, 6) for name, (total, count) in sorted(self._sums.items())}
 
 
 def _mean(verdicts: Sequence[Verdict]) -> Verdict:

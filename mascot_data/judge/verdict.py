@@ -27,6 +27,7 @@ class Verdict(NamedTuple):
     label_mass: float | None = None
     value: float | None = None
     prompt_hash: str = ""
+    order_gap: float | None = None
 
 
 Verdicts = list[Verdict] | Failure
@@ -51,6 +52,10 @@ class Judge(Protocol):
     @property
     def identity(self) -> str:
         """A digest of all that a verdict depends on beside the context: model, rubric, method, version."""
+
+    @property
+    def compares(self) -> bool:
+        """Whether a verdict depends on the other replies of its context."""
 
     def batches(self, contexts: Sequence[Context]) -> list[list[int]]:
         """Part contexts (indices) into batches that are best judged together; depends on them alone."""

@@ -44,6 +44,10 @@ class Judgment(Row):
         "low where it would rather have said something else. Null for methods without labels."
     )
     value: float | None = Field(description="What the method measured before it was mapped to 1 to 5; null if nothing.")
+    order_gap: Share | None = Field(
+        description="Of replies compared in both orders: how far the probabilities of both are apart, on average over "
+        "the other replies; null for other methods."
+    )
     method: Method = Field(description="How the score came about; see the page on judging.")
     judge: JudgeModel = Field(description="The model.")
     judge_name: str = Field(description="Name of the judge in the run: embedded, or the model as it was given.")

@@ -108,6 +108,46 @@ def test_new_candidates_alone_are_judged(root: Path) -> None:
     assert len(model.asked) - asked == len(new) * len(CRITERIA)
 
 
+def test_methods_are_judges_of_their_own_and_their_disagreement_is_told(root: Path) -> None:
+    with judging(Scripted("one")):
+        report = judge(root, ["one"], methods=["rating", "pairwise"])
+    found = rows(root, "judgments")
+    assert {(row["judge_name"], row["method"]) for row in found if row["criterion"] != "composite"} == {
+        ("one", "rating"),
+        ("one+pairwise", "pairwise"),
+    }
+    gaps = [row["order_gap"] for row in found if row["method"] == "pairwise"]
+    assert all(0 <= gap <= 1 for gap in gaps)
+    assert report.order_gaps == {"one+pairwise": pytest.approx(sum(gaps) / len(gaps), abs=1e-6)}
+    assert all(row["order_gap"] is None for row in found if row["method"] != "pairwise")
+    of = {(row["subject_id"], row["criterion"], row["judge_name"]): row["score"] for row in found}
+    apart = [
+        abs(score - of[subject, criterion, "one+pairwise"])
+        for (subject, criterion, name), score in of.items()
+        if name == "one" and criterion == "emotion" and (subject, criterion, "one+pairwise") in of
+    ]
+    assert report.disagreements["emotion"] == pytest.approx(sum(apart) / len(apart), abs=1e-6)
+
+
+def test_a_new_reply_is_compared_with_all_others(root: Path) -> None:
+    model = Scripted("one")
+    with judging(model):
+        first = judge(root, ["one"], methods=["pairwise"])
+        before, asked = files(root), len(model.asked)
+        judge(root, ["one"], methods=["pairwise"])
+        assert files(root) == before
+        assert len(model.asked) == asked
+        with installed(Scripted()):
+            candidates(root, ["scripted"], k=3, replace=True)
+        report = judge(root, ["one"], methods=["pairwise"])
+    assert report.judged > len({row["id"] for row in rows(root, "candidates")}) - first.judged
+    of_prompt: dict[str, list[float]] = {}
+    for row in rows(root, "judgments"):
+        if row["criterion"] == "emotion":
+            of_prompt.setdefault(row["prompt_id"], []).append(row["value"])
+    assert all(sum(values) / len(values) == pytest.approx(0.5) for values in of_prompt.values())
+
+
 def test_a_score_that_cannot_be_had_is_missing_and_makes_no_pair(root: Path) -> None:
     lost_text = rows(root, "candidates")[1]["text"]
 

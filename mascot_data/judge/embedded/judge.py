@@ -45,6 +45,8 @@ class EmbeddedJudge:
     card has no persona to keep to: its blocks have no ``group-fidelity``.
     """
 
+    compares = False
+
     def __init__(self, measures: Measures, rubric: Rubric, revision: str) -> None:
         """Take what measures, the rubric, and what identifies the models and what was learnt.
 
