@@ -85,15 +85,11 @@ class Bench:
 
     def context(self, turn: Turn, texts: Sequence[str]) -> Context:
         """Return a turn with several replies, as ``mascot-data judge`` reads it."""
-        item = self.item(turn)
-        replies = tuple(
-            Reply(f"{turn.talk.id}/{turn.place}#{k}", k, (Spoken(item.card.name, item.card.id, text),))
-            for k, text in enumerate(texts)
-        )
-        place = (f"{turn.talk.id}/{turn.place}", turn.talk.id, turn.talk.source)
-        return Context(
-            *place, "candidate", turn.talk.subset, "", item.card, item.roster, item.directive, item.heard, replies
-        )
+        item, card = self.item(turn), self.cards.cards[str(turn.said.persona)]
+        name = f"{turn.talk.id}/{turn.place}"
+        said = tuple(Reply(f"{name}#{k}", k, (Spoken(card.name, card.id, text),)) for k, text in enumerate(texts))
+        place = (name, turn.talk.id, turn.talk.source)
+        return Context(*place, "candidate", turn.talk.subset, "", card, item.roster, item.directive, item.heard, said)
 
     def spoken(self, said: Said) -> Spoken:
         """Return a turn as it was heard."""
@@ -198,7 +194,8 @@ def comparisons(bench: Bench) -> dict[str, list[Trial]]:
 
 def persona_words(item: Item) -> float:
     """Count the cues of the item's persona."""
-    return float(len(re.findall(DATA["words"]["persona"][item.card.id], item.text.lower())))
+    cues = DATA["words"]["persona"][item.card.id] if item.card else "(?!)"
+    return float(len(re.findall(cues, item.text.lower())))
 
 
 def verb_words(item: Item) -> float:
