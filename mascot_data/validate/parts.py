@@ -38,12 +38,12 @@ def made_with(facts: Facts, part: Part, model: type[MadeT], problems: list[Probl
     stated = next((stated for stated in facts.parts if stated.part == part.name), None)
     if stated is None:
         return None
-    again = f"run  mascot-data {part.name}  with its options to make them anew"
+    again = f"run  mascot-data {part.command or part.name}  with its options to make them anew"
     if stated.built_on != facts.rows_digest:
-        what = f"the {part.name} were made on other rows than those of this build; {again}"
+        what = f"the {part.name.replace('-', ' ')} were made on other rows than those of this build; {again}"
         problems.append(Problem(part.name, provenance_file(part.name), what))
         return None
-    fields: dict[str, Any] = {**stated.options, "infos": stated.summary.get("models")}
+    fields: dict[str, Any] = {**stated.options, "infos": stated.summary.get("models"), "summary": stated.summary}
     try:
         return model.model_validate(fields)
     except ValidationError as error:

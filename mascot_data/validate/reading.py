@@ -1,6 +1,6 @@
 """Read the rows of a dataset directory; what cannot be read is a problem, never a crash."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Generic, NamedTuple, TypeVar
 
@@ -32,8 +32,10 @@ class UnreadableError(Exception):
         self.problems = problems
 
 
-def rows_of(root: Path, path: Path, model: type[BaseModel]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the place and the plain data of every row of a file.
+def rows_of(
+    root: Path, path: Path, model: type[BaseModel], columns: Sequence[str] | None = None
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the place and the plain data of every row of a file; of all columns where none are named.
 
     Raises:
         UnreadableError: it is no whole Parquet file, or has not the columns of the model.
@@ -44,7 +46,7 @@ def rows_of(root: Path, path: Path, model: type[BaseModel]) -> Iterator[tuple[st
             if wrong := list(_schema_problems(file.schema_arrow, arrow_schema(model))):
                 raise UnreadableError([Problem("schema", name, what) for what in wrong])
             count = 0
-            for batch in file.iter_batches(BATCH_ROWS):
+            for batch in file.iter_batches(BATCH_ROWS, columns=None if columns is None else list(columns)):
                 for data in batch.to_pylist():
                     yield f"{name} row {count}", data
                     count += 1
@@ -104,7 +106,8 @@ class ViewRows(Generic[RowT]):
         self._key, self._check = key, check
         self._files = part_files(root, part, split)
         self.whole = bool(self._files)
-        again = "build the dataset again" if check == "views" else f"run  mascot-data {check}  again"
+        maker = part.command or part.name
+        again = "build the dataset again" if check == "views" else f"run  mascot-data {maker}  again"
         told = f"has no file for {split}; {again}"
         self._missing = [] if self._files else [(f"data/{part.config}", told)]
         self._rows = self._read()
@@ -142,6 +145,49 @@ class ViewRows(Generic[RowT]):
             except UnreadableError as error:
                 self.whole = False
                 self._problems += error.problems
+
+
+class PlainRows:
+    """Rows that others hang on, as plain data, taken dialogue by dialogue like ``ViewRows``; other checks look at them.
+
+    ``columns`` are what is wanted of them, with ``dialogue_id``. ``there`` tells whether there is a file of them.
+    """
+
+    def __init__(
+        self,
+        root: Path,
+        part: Part,
+        split: str,
+        model: type[BaseModel],
+        places: Mapping[str, int],
+        columns: Sequence[str],
+    ) -> None:
+        """Open the files.
+
+        Raises:
+            UnreadableError: a file cannot be read.
+        """
+        files = part_files(root, part, split)
+        self.there = bool(files)
+        self._places = places
+        self._rows = (data for path in files for _, data in rows_of(root, path, model, columns))
+        self._head = next(self._rows, None)
+
+    def take(self, place: int) -> list[dict[str, Any]]:
+        """Return the rows of the dialogue at this position of the split; those in a wrong place are passed over.
+
+        Raises:
+            UnreadableError: a file cannot be read.
+        """
+        taken: list[dict[str, Any]] = []
+        while self._head is not None:
+            its = self._places.get(self._head["dialogue_id"])
+            if its is not None and its > place:
+                break
+            if its == place:
+                taken.append(self._head)
+            self._head = next(self._rows, None)
+        return taken
 
 
 def _schema_problems(found: pa.Schema, expected: pa.Schema) -> Iterator[str]:

@@ -14,6 +14,7 @@ from mascot_data.validate.candidates import CandidatesMade, candidate_problems
 from mascot_data.validate.card import card_problems
 from mascot_data.validate.facts import Facts, stated_facts
 from mascot_data.validate.files import built_files, file_problems
+from mascot_data.validate.labels import AddedLabels
 from mascot_data.validate.leaks import Leaks
 from mascot_data.validate.parts import made_with
 from mascot_data.validate.reading import Problem, UnreadableError, parse, places_of, rows_of
@@ -46,8 +47,8 @@ def validate(directory: str | Path) -> ValidationReport:
     """Check a dataset directory against its schema, its account, its card and itself.
 
     A defect that the rows declare by a flag (a worker pair of the source that is in two splits, say) is no problem; the
-    same defect without its flag is one. Candidates and rollouts are checked against what their provenance says of them;
-    what other parts say (judgments, preferences) is not looked into.
+    same defect without its flag is one. What later commands added (candidates, rollouts, judgments, pairs, rewards,
+    labels) is checked against the rows that it is of, and against what its provenance says it was made with.
 
     Raises:
         DatasetError: there is no dataset directory, or its provenance cannot be read.
@@ -62,6 +63,7 @@ def validate(directory: str | Path) -> ValidationReport:
     run.enter("card", card_problems(root, facts))
     for split in SPLITS:
         run.check_split(split)
+    run.labels.end()
     run.enter("leaks", run.leaks.problems())
     run.enter("account", run.totals.problems(root, facts))
     return ValidationReport(root, run.rows, run.problems)
@@ -73,6 +75,7 @@ class _Run:
     def __init__(self, root: Path, facts: Facts) -> None:
         self.problems: list[Problem] = []
         self.leaks, self.totals, self.rows = Leaks(), Totals(), 0
+        self.labels = AddedLabels(root, facts, self.problems)
         self._candidates = made_with(facts, CANDIDATES, CandidatesMade, self.problems)
         rollouts = made_with(facts, ROLLOUTS, RolloutsMade, self.problems)
         self._root, self._shared = root, Shared(facts.options.block_turns, rollouts)
@@ -96,6 +99,7 @@ class _Run:
             self.problems += views.problems
         if self._candidates is not None:
             self.problems += candidate_problems(self._root, split, self._candidates)
+        self.labels.check_split(split)
 
     def _check_row(self, where: str, split: str, data: dict[str, Any], views: SplitViews | None) -> None:
         self.rows += 1

@@ -9,16 +9,23 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import yaml
 
+from mascot_data.build.added import PARTS
+from mascot_data.build.provenance import provenance_file
 from mascot_data.build.writing import config_digest, sha256_of
 from mascot_data.validate import validate
 
 Row = dict[str, Any]
 Spoil = Callable[[Path], object]
-Cases = dict[str, tuple[Spoil, str]]
-"""Name of a change, how to make it, and the words that must tell of it."""
+Case = tuple[Spoil, str]
+"""How to make a change, and the words that must tell of it."""
+Cases = dict[str, Case]
+"""Changes by name."""
 
 ROLLOUTS = "train-rollouts"
 """Takes the place of a split, for the rollouts of train."""
+
+BLOCKS = "train-blocks"
+"""Takes the place of a split, for the judgments of train's blocks."""
 
 ES, ED, QM = "esconv-multiagent", "empathetic-dialogues-multiagent", "qmsum-multiagent"
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -41,6 +48,11 @@ def edit(root: Path, config: str, change: Callable[[list[Row]], object], split: 
     rows = table.to_pylist()
     change(rows)
     pq.write_table(pa.Table.from_pylist(rows, schema=table.schema), path)
+
+
+def rows_of(root: Path, config: str, split: str = "train") -> list[Row]:
+    found: list[Row] = pq.read_table(parquet(root, config, split)).to_pylist()
+    return found
 
 
 def facts(root: Path, name: str = "provenance.json") -> Row:
@@ -74,7 +86,7 @@ def seal(root: Path) -> None:
                 if "account" in found:
                     found["account"]["rows"][config][file.partition("-")[0]] = stated["rows"]
 
-    provenances = ["provenance.json", *(f"provenance-{part}.json" for part in ("candidates", "rollouts"))]
+    provenances = ["provenance.json", *(provenance_file(part.name) for part in PARTS)]
     present = [name for name in provenances if (root / name).exists()]
     for name in present:
         edit_facts(root, enter, name)
@@ -108,3 +120,55 @@ def row(config: str, change: Callable[[Row], object], number: int = 0, split: st
 def text(name: str, change: Callable[[str], str]) -> Spoil:
     """Change a text file."""
     return lambda root: (root / name).write_text(change((root / name).read_text("utf-8")), "utf-8", newline="\n")
+
+
+def of(config: str, split: str = "train", **fields: Any) -> Spoil:
+    """Change values of the first row and have everything else agree."""
+    return row(config, lambda found: found.update(fields), split=split)
+
+
+def repeated(config: str, one: int, other: int) -> Spoil:
+    """Have a row take the place of another."""
+
+    def change(rows: list[Row]) -> None:
+        rows[other] = dict(rows[one])
+
+    return sealed(config, change)
+
+
+def options(part: str, **fields: Any) -> Spoil:
+    """Have a part made with other options."""
+    return lambda root: edit_facts(root, lambda found: found["options"].update(fields), f"provenance-{part}.json")
+
+
+def summary(part: str, change: Callable[[Row], object]) -> Spoil:
+    """Change what the provenance of a part counts."""
+    return lambda root: edit_facts(root, lambda found: change(found["summary"]), f"provenance-{part}.json")
+
+
+def counted(part: str, name: str, key: str, more: int = -1) -> Spoil:
+    """Have the summary of a part count one row less, or some more."""
+
+    def change(found: Row) -> None:
+        found[name][key] = found[name].get(key, 0) + more
+
+    return summary(part, change)
+
+
+def both(*spoils: Spoil) -> Spoil:
+    """Make several changes."""
+
+    def spoil(root: Path) -> None:
+        for each in spoils:
+            each(root)
+
+    return spoil
+
+
+def check_one(root: Path, check: str, case: Case) -> None:
+    """See to it that a change is one problem, of this check and in these words."""
+    spoil, words = case
+    spoil(root)
+    problems = validate(root).problems
+    found = [(problem.check, words in f"{problem.where}: {problem.what}") for problem in problems]
+    assert found == [(check, True)], problems
