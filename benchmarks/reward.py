@@ -2,7 +2,7 @@
 
     python benchmarks/reward.py --dataset mascot/esconv-multiagent --layers 6
 
-The model is the first layers of smollm2-135m with a new head; it trains on the training pairs on the CPU. Accuracy is
+The model is the first layers of smollm2-135m with a new head, of which the last ones train, on the CPU. Accuracy is
 the share of the test pairs whose chosen reply has the higher reward, with a 95% interval by bootstrap over dialogues.
 Beside it stand two answers that need no training: chance (a pair has no majority side), and the longer reply wins.
 """
@@ -38,14 +38,19 @@ def interval(hits: list[tuple[str, float]], seed: int) -> tuple[float, float, fl
     return fmean(hit for _, hit in hits), means[int(0.025 * RESAMPLES)], means[int(0.975 * RESAMPLES)]
 
 
-def small_model(layers: int) -> tuple[Any, Any]:
-    """Return the first layers of the embedded model with a head of one number, and its tokenizer."""
+def small_model(layers: int, trained: int) -> tuple[Any, Any]:
+    """Return the first layers of the embedded model with a head of one number, and its tokenizer.
+
+    Only the last ones train.
+    """
     path = directory()
     tokenizer = AutoTokenizer.from_pretrained(path)
     torch.manual_seed(0)
     model = AutoModelForSequenceClassification.from_pretrained(path, num_labels=1, dtype=torch.float32)
     model.model.layers = model.model.layers[:layers]
     model.config.num_hidden_layers = layers
+    for part in (model.model.embed_tokens, *model.model.layers[: layers - trained]):
+        part.requires_grad_(False)
     model.config.pad_token_id = tokenizer.pad_token_id
     return model, tokenizer
 
@@ -66,6 +71,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--dataset", type=Path, required=True, help="directory with preferences in train and test")
     parser.add_argument("--layers", type=int, default=6, help="layers of smollm2-135m that are kept")
+    parser.add_argument("--trained", type=int, default=2, help="how many of them, the last ones, are trained")
     parser.add_argument("--epochs", type=float, default=1.0)
     parser.add_argument("--pairs", type=int, help="only so many training and test pairs, drawn")
     parser.add_argument("--max-length", type=int, default=4096, help="longer pairs are dropped by the trainer")
@@ -80,7 +86,7 @@ def main() -> None:
             for split, rows in parts.items()
         }
     train, test = parts["train"], parts["test"]
-    model, tokenizer = small_model(options.layers)
+    model, tokenizer = small_model(options.layers, options.trained)
     with tempfile.TemporaryDirectory() as folder:
         config = RewardConfig(
             folder,
@@ -88,7 +94,7 @@ def main() -> None:
             num_train_epochs=options.epochs,
             per_device_train_batch_size=2,
             gradient_accumulation_steps=4,
-            learning_rate=5e-5,
+            learning_rate=2e-4,
             warmup_steps=5,
             logging_steps=5,
             save_strategy="no",
@@ -115,6 +121,7 @@ def main() -> None:
         "kept": kept,
         "test": len(test),
         "layers": options.layers,
+        "trained": options.trained,
         "epochs": options.epochs,
         "margin": options.margin,
         "seconds": round(seconds),
