@@ -16,11 +16,12 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from statistics import median
 from typing import Any, NamedTuple
+
+from spread import Spread, spread
 
 ROOT = Path(__file__).resolve().parents[1]
 PEERS = ROOT / "benchmarks" / "peers"
@@ -38,17 +39,6 @@ class Sample(NamedTuple):
     cpu: float
     peak: float
     wall: float
-
-
-class Spread(NamedTuple):
-    """Median, smallest and largest of the rounds."""
-
-    median: float
-    low: float
-    high: float
-
-    def __str__(self) -> str:
-        return f"{self.median:.3g} ({self.low:.3g}-{self.high:.3g})"
 
 
 Commands = dict[str, list[str]]
@@ -97,12 +87,6 @@ def rounds(commands: Commands, count: int, temporary: Path) -> Samples:
         for name in names[number % len(names) :] + names[: number % len(names)]:
             samples[name].append(run(commands[name], temporary))
     return samples
-
-
-def spread(values: Iterable[float]) -> Spread:
-    """Return median, smallest and largest."""
-    found = list(values)
-    return Spread(median(found), min(found), max(found))
 
 
 def ratio(ours: list[Sample], theirs: list[Sample]) -> Spread:

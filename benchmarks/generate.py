@@ -15,15 +15,15 @@ import platform
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from statistics import median
 from typing import Any, NamedTuple
 
 import torch
 from bandwidth import SHAPES, saturate
 from datasets import load_dataset
+from spread import Spread, spread
 
 from mascot_data.models import Ask, ChatModel, ModelOptions, Sample, Sampling, load_model
 from mascot_data.models.embedded import directory
@@ -41,25 +41,8 @@ class Did(NamedTuple):
     tokens: int
 
 
-class Spread(NamedTuple):
-    """Median, smallest and largest of the rounds."""
-
-    median: float
-    low: float
-    high: float
-
-    def __str__(self) -> str:
-        return f"{self.median:.3g} ({self.low:.3g}-{self.high:.3g})"
-
-
 Program = Callable[[int], tuple[int, int]]
 """Answers all prompts with seeds that depend on the number of the round; returns samples and tokens."""
-
-
-def spread(values: Iterable[float]) -> Spread:
-    """Return median, smallest and largest."""
-    found = list(values)
-    return Spread(median(found), min(found), max(found))
 
 
 def prompts(options: argparse.Namespace) -> list[tuple[tuple[str, str], ...]]:

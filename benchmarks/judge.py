@@ -32,13 +32,13 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from statistics import median
 from typing import Any, NamedTuple, cast
 
 import torch
+from spread import Spread, spread
 
 from mascot_data.judge.asking import Tree, tree
 from mascot_data.judge.rating import RatingJudge, rated
@@ -70,25 +70,8 @@ class Did(NamedTuple):
     tokens: int = 0  # written
 
 
-class Spread(NamedTuple):
-    """Median, smallest and largest of the rounds."""
-
-    median: float
-    low: float
-    high: float
-
-    def __str__(self) -> str:
-        return f"{self.median:.3g} ({self.low:.3g}-{self.high:.3g})"
-
-
 Program = Callable[[int], Did]
 """Judges its contexts; takes the number of the round."""
-
-
-def spread(values: Iterable[float]) -> Spread:
-    """Return median, smallest and largest."""
-    found = list(values)
-    return Spread(median(found), min(found), max(found))
 
 
 def some(contexts: Sequence[Context], count: int) -> list[Context]:
