@@ -22,8 +22,8 @@ HEARD = 5
 KNOWN = ("consistency", "relevance")
 """The criteria that likelihood says something about."""
 
-STEEPNESS = 5.0
-"""From nats a word to the log-odds of the true next turn against a random one; found on ESConv's validation split."""
+SLOPE, OFFSET = 3.6, -1.3
+"""From nats a word to the log-odds of the true next turn against a random one (smollm2-135m, ESConv's validation split)."""
 
 
 class LikelihoodJudge(ModelJudge):
@@ -86,7 +86,7 @@ class LikelihoodJudge(ModelJudge):
         if context.heard:
             value = (told[0] - told[1]) / length
             people = [one.text for one in context.heard if one.persona is None]
-            score = points(1 / (1 + math.exp(-max(-50.0, min(50.0, STEEPNESS * value)))), EVEN)
+            score = points(true_turn(value), EVEN)
             score = min(parroting_cap(overlap(reply.text, people)), score)
             found["relevance"] = Verdict("relevance", score, "likelihood", value=value, prompt_hash=shown)
         if len(context.roster) > 1:
@@ -94,6 +94,11 @@ class LikelihoodJudge(ModelJudge):
             score = points(as_of_four(value, len(context.roster)), LIKELIHOOD)
             found["consistency"] = Verdict("consistency", score, "likelihood", value=value, prompt_hash=shown)
         return [found[criterion] for criterion in self.criteria if criterion in found]
+
+
+def true_turn(value: float) -> float:
+    """Return the probability of the true next turn, 0 to 1, by its mutual information in nats a word."""
+    return 1 / (1 + math.exp(-max(-50.0, min(50.0, SLOPE * value + OFFSET))))
 
 
 def own_share(logprobs: Sequence[float], length: int) -> float:
