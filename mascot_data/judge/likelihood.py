@@ -23,7 +23,7 @@ KNOWN = ("consistency", "relevance")
 """The criteria that likelihood says something about."""
 
 SLOPE, OFFSET = 3.6, -1.3
-"""From nats a word to the log-odds of the true next turn against a random one (smollm2-135m, ESConv's validation split)."""
+"""From nats a word to the log-odds of the true turn against a random one (smollm2-135m, ESConv's validation split)."""
 
 
 class LikelihoodJudge(ModelJudge):
